@@ -1,0 +1,342 @@
+//! Grouping into equivalence classes and rolling them up: the hot loop.
+//!
+//! A [`ClassTable`] holds the classes of one policy as a structure of arrays. The classes of a coarser policy are
+//! merged from any finer table: keys step up, weights add, sets unite. Merging is exact, so it does not matter from
+//! which finer table a policy's classes come, and a search is free to take the smallest that it has.
+
+pub(crate) mod keys;
+pub(crate) mod sets;
+
+use super::Error;
+use super::cells::Cells;
+use super::privacy::Criteria;
+use super::rows::Rows;
+use super::table::{Schema, Table};
+use crate::declaration::{Levels, PrivacyModel};
+use keys::{Change, Keys, Slots};
+use sets::{CappedSets, MergeScratch};
+
+/// The distinct non-missing values of one sensitive attribute, per class.
+#[derive(Debug, Clone)]
+pub(crate) enum Diversity {
+    /// No criterion asks.
+    Unknown,
+    /// A bit per value, where there are at most 64.
+    Mask(Vec<u64>),
+    /// As many as are asked for.
+    Sets(CappedSets),
+}
+
+/// The classes of one policy.
+#[derive(Debug, Clone)]
+pub struct ClassTable {
+    pub(crate) levels: Vec<u32>,
+    pub(crate) keys: Keys,
+    /// Rows per class.
+    pub(crate) rows: Vec<u32>,
+    /// Subjects per class; absent where rows are counted or nobody asks.
+    pub(crate) subjects: Option<CappedSets>,
+    /// By sensitive attribute.
+    pub(crate) diversity: Vec<Diversity>,
+}
+
+/// Buffers of grouping, one per thread, kept between policies.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    slots: Slots,
+    merge: MergeScratch,
+    class_of: Vec<u32>,
+}
+
+impl Scratch {
+    /// The class of each cell (or finer class) of the last roll-up.
+    #[must_use]
+    pub fn class_of(&self) -> &[u32] {
+        &self.class_of
+    }
+}
+
+impl ClassTable {
+    /// A table without classes, to be filled by [`ClassTable::roll_up_into`].
+    #[must_use]
+    pub fn empty(cells: &Cells) -> Self {
+        Self {
+            levels: Vec::new(),
+            keys: Keys::new(cells.layout.width),
+            rows: Vec::new(),
+            subjects: None,
+            diversity: Vec::new(),
+        }
+    }
+
+    /// The classes of a policy, grouped from the cells.
+    #[must_use]
+    pub fn group(cells: &Cells, levels: &[u32], scratch: &mut Scratch) -> Self {
+        let mut table = Self::empty(cells);
+        cells
+            .bottom
+            .roll_up_into(cells, levels, scratch, &mut table);
+        table
+    }
+
+    /// The classes of a policy, merged from those of this finer one.
+    #[must_use]
+    pub fn roll_up(&self, cells: &Cells, levels: &[u32], scratch: &mut Scratch) -> Self {
+        let mut table = Self::empty(cells);
+        self.roll_up_into(cells, levels, scratch, &mut table);
+        table
+    }
+
+    /// The same into a table whose buffers are used again. No level may be lower than this table's.
+    ///
+    /// Cost: per class one look-up per attribute that changes, one probe of a hash table, and its sets.
+    pub fn roll_up_into(
+        &self,
+        cells: &Cells,
+        levels: &[u32],
+        scratch: &mut Scratch,
+        into: &mut Self,
+    ) {
+        self.assign(cells, levels, scratch, into);
+        let Scratch {
+            merge, class_of, ..
+        } = scratch;
+        let classes = into.keys.len();
+        into.rows.clear();
+        into.rows.resize(classes, 0);
+        for (&class, &rows) in class_of.iter().zip(&self.rows) {
+            into.rows[class as usize] += rows;
+        }
+        match &self.subjects {
+            None => into.subjects = None,
+            Some(finer) => {
+                let coarser = into.subjects.get_or_insert_with(|| CappedSets::new(0));
+                finer.merge_into(class_of, classes, merge, coarser);
+            }
+        }
+        into.diversity
+            .resize(self.diversity.len(), Diversity::Unknown);
+        for (finer, coarser) in self.diversity.iter().zip(&mut into.diversity) {
+            finer.merge_into(class_of, classes, merge, coarser);
+        }
+    }
+
+    /// Sets levels and keys of `into` and the class of each of this table's classes.
+    fn assign(&self, cells: &Cells, levels: &[u32], scratch: &mut Scratch, into: &mut Self) {
+        let Scratch {
+            slots, class_of, ..
+        } = scratch;
+        let steps = self.levels.iter().zip(levels).enumerate();
+        let changes: Vec<Change<'_>> = steps
+            .filter(|(_, (from, to))| from < to)
+            .map(|(attribute, (&from, &to))| {
+                Change::new(attribute, &cells.quasi_identifiers[attribute], from, to)
+            })
+            .collect();
+        into.levels.clear();
+        into.levels.extend_from_slice(levels);
+        match (&self.keys, &mut into.keys) {
+            (Keys::Narrow(finer), Keys::Narrow(coarser)) => {
+                keys::assign(finer, &changes, &cells.layout, slots, class_of, coarser);
+            }
+            (Keys::Wide(finer), Keys::Wide(coarser)) => {
+                keys::assign(finer, &changes, &cells.layout, slots, class_of, coarser);
+            }
+            (Keys::Long(finer), Keys::Long(coarser)) => {
+                let node = |cell: u32, attribute: usize| {
+                    let nodes = &cells.quasi_identifiers[attribute].from_bottom;
+                    let bottom = cells.long_nodes[attribute][cell as usize];
+                    nodes[levels[attribute] as usize][bottom as usize]
+                };
+                keys::assign_long(finer, &cells.layout, node, class_of, coarser);
+            }
+            _ => unreachable!("all class tables of one set of cells have keys of one width"),
+        }
+    }
+
+    /// Number of classes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// One class.
+    #[must_use]
+    pub fn view(&self, class: usize) -> ClassView<'_> {
+        ClassView { table: self, class }
+    }
+
+    /// The node of an attribute in a class, on this table's level.
+    pub(crate) fn node(&self, cells: &Cells, class: usize, attribute: usize) -> u32 {
+        let field = cells.layout.fields[attribute];
+        match &self.keys {
+            Keys::Narrow(keys) => keys::Packed::node(keys[class], field),
+            Keys::Wide(keys) => keys::Packed::node(keys[class], field),
+            Keys::Long(representatives) => {
+                let bottom = cells.long_nodes[attribute][representatives[class] as usize];
+                let level = self.levels[attribute] as usize;
+                cells.quasi_identifiers[attribute].from_bottom[level][bottom as usize]
+            }
+        }
+    }
+
+    /// What a policy releases and costs, in exact integers.
+    ///
+    /// `with_leaves` asks for the sums of leaves, which only `loss` needs. Only suppressed classes are taken apart for
+    /// them: the sum over all rows is known beforehand, whatever the policy.
+    #[must_use]
+    pub fn evaluate(&self, cells: &Cells, criteria: &Criteria, with_leaves: bool) -> Evaluation {
+        let attributes = cells.quasi_identifiers.len();
+        let mut suppressed_leaves = vec![0_u128; if with_leaves { attributes } else { 0 }];
+        let (mut suppressed_rows, mut classes) = (0, 0);
+        for (class, &rows) in self.rows.iter().enumerate() {
+            if criteria.ok(&self.view(class)) {
+                classes += 1;
+                continue;
+            }
+            suppressed_rows += u64::from(rows);
+            for (attribute, sum) in suppressed_leaves.iter_mut().enumerate() {
+                let level = self.levels[attribute] as usize;
+                let leaves =
+                    &cells.quasi_identifiers[attribute].generalization.levels[level].leaves;
+                let node = self.node(cells, class, attribute) as usize;
+                *sum += u128::from(rows) * u128::from(leaves[node]);
+            }
+        }
+        Evaluation {
+            levels: self.levels.clone(),
+            rows: cells.rows,
+            suppressed_rows,
+            classes,
+            suppressed_leaves,
+        }
+    }
+}
+
+impl Diversity {
+    fn merge_into(
+        &self,
+        class_of: &[u32],
+        classes: usize,
+        scratch: &mut MergeScratch,
+        into: &mut Self,
+    ) {
+        match self {
+            Self::Unknown => *into = Self::Unknown,
+            Self::Mask(finer) => {
+                if !matches!(into, Self::Mask(_)) {
+                    *into = Self::Mask(Vec::new());
+                }
+                if let Self::Mask(coarser) = into {
+                    coarser.clear();
+                    coarser.resize(classes, 0);
+                    for (&class, &mask) in class_of.iter().zip(finer) {
+                        coarser[class as usize] |= mask;
+                    }
+                }
+            }
+            Self::Sets(finer) => {
+                if !matches!(into, Self::Sets(_)) {
+                    *into = Self::Sets(CappedSets::new(0));
+                }
+                if let Self::Sets(coarser) = into {
+                    finer.merge_into(class_of, classes, scratch, coarser);
+                }
+            }
+        }
+    }
+}
+
+/// One class, as a criterion sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct ClassView<'a> {
+    table: &'a ClassTable,
+    class: usize,
+}
+
+impl ClassView<'_> {
+    /// Its rows.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        u64::from(self.table.rows[self.class])
+    }
+
+    /// Its size: distinct subjects where a subject is declared, counted up to the largest number that a criterion of
+    /// the task asks for; else rows.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        match &self.table.subjects {
+            Some(subjects) => subjects.count(self.class),
+            None => self.rows(),
+        }
+    }
+
+    /// Its distinct non-missing values of a sensitive attribute, counted at least up to the largest number asked for.
+    #[must_use]
+    pub fn distinct_values(&self, slot: usize) -> u64 {
+        match &self.table.diversity[slot] {
+            Diversity::Unknown => 0,
+            Diversity::Mask(masks) => u64::from(masks[self.class].count_ones()),
+            Diversity::Sets(sets) => sets.count(self.class),
+        }
+    }
+}
+
+/// What a policy releases and costs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evaluation {
+    /// The policy.
+    pub levels: Vec<u32>,
+    /// Rows of the input.
+    pub rows: u64,
+    /// Rows in classes that fail a criterion.
+    pub suppressed_rows: u64,
+    /// Classes that are released.
+    pub classes: u64,
+    /// By attribute: sum over suppressed rows of the leaves under their node; empty if not asked for.
+    pub suppressed_leaves: Vec<u128>,
+}
+
+/// Which rows a policy suppresses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suppression {
+    /// One flag per row of the table.
+    pub suppressed: Vec<bool>,
+    /// Released classes.
+    pub classes: u64,
+}
+
+/// Decides, per row, whether its class fails a model under a policy (whole classes are suppressed).
+///
+/// # Errors
+/// A stored value has no place in its hierarchy.
+pub fn suppress(
+    table: &Table,
+    schema: &Schema,
+    levels: &Levels,
+    privacy: &[PrivacyModel],
+) -> Result<Suppression, Error> {
+    Ok(suppress_rows(&Rows::of(table, schema)?, levels, privacy))
+}
+
+fn suppress_rows(rows: &Rows<'_>, levels: &Levels, privacy: &[PrivacyModel]) -> Suppression {
+    let (criteria, needs) = Criteria::new(privacy, rows);
+    let (cells, cell_of_row) = Cells::build(rows, &needs);
+    let policy = rows.policy(levels);
+    let mut scratch = Scratch::default();
+    let classes = ClassTable::group(&cells, policy.levels(), &mut scratch);
+    let fails: Vec<bool> = (0..classes.len())
+        .map(|class| !criteria.ok(&classes.view(class)))
+        .collect();
+    let of_cell = |&cell: &u32| fails[scratch.class_of()[cell as usize] as usize];
+    Suppression {
+        suppressed: cell_of_row.iter().map(of_cell).collect(),
+        classes: fails.iter().filter(|&&fails| !fails).count() as u64,
+    }
+}

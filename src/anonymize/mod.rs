@@ -1,0 +1,133 @@
+//! The pure core: tables, hierarchies, searches, releases, checks. No async, no I/O, no clock, no ambient randomness.
+
+pub mod cells;
+pub mod classes;
+mod distance;
+mod figures;
+pub mod hierarchy;
+pub mod measure;
+mod order;
+pub mod policy;
+pub mod privacy;
+pub mod release;
+pub mod report;
+pub mod risk;
+pub mod rows;
+pub mod search;
+pub mod table;
+pub mod utility;
+pub mod verify;
+
+pub use policy::search_space;
+pub use privacy::impossible;
+pub use search::empty_front;
+
+use crate::declaration::Demand;
+use report::{Front, Reason};
+use table::{Schema, Table};
+
+/// What to anonymize, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct Task<'a> {
+    /// The rows.
+    pub table: &'a Table,
+    /// Their attributes.
+    pub schema: &'a Schema,
+    /// The demands, checked against the schema.
+    pub demand: &'a Demand,
+    /// What the machine allows.
+    pub limits: Limits,
+}
+
+/// What a search may use.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Largest search space that `exact` accepts and `auto` searches exactly.
+    pub exact_search_space: u64,
+    /// Bytes of cached class tables.
+    pub cache_bytes: usize,
+}
+
+/// Whether and why a search must end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The job was cancelled or its lease lost: the answer is not wanted.
+    Cancelled,
+    /// Its seconds are used up: the best so far is the answer.
+    OutOfTime,
+}
+
+/// How far a search is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// Distinct policies evaluated.
+    pub evaluations: u64,
+    /// Share of the work done, `0..=1`.
+    pub fraction: f64,
+    /// What is being done, without any cell value.
+    pub phase: String,
+}
+
+/// Whoever watches a search. Asked once per candidate policy, from any thread.
+pub trait Observer: Sync {
+    /// Whether to end now.
+    fn must_stop(&self) -> Option<Stop>;
+    /// Takes note of progress; cheap, may drop notes.
+    fn report(&self, progress: Progress);
+}
+
+/// Nobody watches.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    fn must_stop(&self) -> Option<Stop> {
+        None
+    }
+    fn report(&self, _: Progress) {}
+}
+
+/// How a search ended.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// With at least one policy that meets the demands.
+    Front(Front),
+    /// No policy meets the demands (of those searched, if the front's search is not complete). The front is empty.
+    Infeasible(Reason, Front),
+    /// Out of time; the front holds the best so far, perhaps nothing.
+    Stopped(Front),
+    /// Cancelled; there is no answer.
+    Cancelled,
+}
+
+/// Searches policies. Runs on the ambient rayon pool; same task, same answer, for any thread count.
+///
+/// # Errors
+/// The task cannot be run: an uncovered value, too large a search space for `exact`.
+pub fn anonymize(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, Error> {
+    search::run(task, observer)
+}
+
+/// Why a task cannot be run although its demands were checked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A stored value has no place in the hierarchy (the hierarchy was replaced since).
+    #[error("column `{column}`: {values} distinct values have no place in the hierarchy")]
+    Uncovered {
+        /// The column.
+        column: String,
+        /// How many values.
+        values: u64,
+    },
+    /// `exact` was asked for beyond the configured size.
+    #[error(
+        "the search space of {search_space} policies exceeds the exact search's limit of {limit}"
+    )]
+    SearchSpaceTooLarge {
+        /// Its size, in decimal.
+        search_space: String,
+        /// The limit.
+        limit: u64,
+    },
+}

@@ -1,0 +1,99 @@
+//! Prosecutor risk of released classes (algorithms.md E.2, user-cases D13).
+
+use super::report::Risk;
+
+/// Reported thresholds: text and the fraction that it means.
+const THRESHOLDS: [(&str, u64, u64); 5] = [
+    ("0.05", 1, 20),
+    ("0.1", 1, 10),
+    ("0.2", 1, 5),
+    ("0.33", 33, 100),
+    ("0.5", 1, 2),
+];
+
+/// Risk over released classes, each given as its rows and its size (subjects where declared, else rows).
+///
+/// The risk of a record is one over its class's size; it is above a threshold strictly. All zero where nothing is
+/// released.
+#[must_use]
+pub fn risk(classes: impl Iterator<Item = (u64, u64)>) -> Risk {
+    let (mut count, mut rows_total, mut size_total) = (0_u64, 0_u64, 0_u64);
+    let (mut least, mut uniques, mut above) = (u64::MAX, 0, [0_u64; THRESHOLDS.len()]);
+    for (rows, size) in classes {
+        count += 1;
+        rows_total += rows;
+        size_total += size;
+        least = least.min(size);
+        uniques += u64::from(size == 1);
+        for (above, (_, part, whole)) in above.iter_mut().zip(THRESHOLDS) {
+            if size * part < whole {
+                *above += rows;
+            }
+        }
+    }
+    let share = |part: u64, whole: u64| {
+        if whole == 0 {
+            0.0
+        } else {
+            part as f64 / whole as f64
+        }
+    };
+    let named = || {
+        THRESHOLDS
+            .iter()
+            .zip(above)
+            .map(|((name, ..), above)| ((*name).to_owned(), above))
+    };
+    Risk {
+        maximum: if count == 0 { 0.0 } else { share(1, least) },
+        average: share(count, size_total),
+        rows_above: named().collect(),
+        share_above: named()
+            .map(|(name, above)| (name, share(above, rows_total)))
+            .collect(),
+        sample_uniques: uniques,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_sizes(sizes: &[u64]) -> Risk {
+        risk(sizes.iter().map(|&size| (size, size)))
+    }
+
+    // UC-25: classes of 1 and 9 rows.
+    #[test]
+    fn uc_25_average_risk_is_the_mean_over_records() {
+        let risk = of_sizes(&[1, 9]);
+        assert!((risk.average - 0.2).abs() < 1e-12);
+        assert!((risk.maximum - 1.0).abs() < 1e-12);
+        assert_eq!(risk.sample_uniques, 1);
+    }
+
+    // UC-23, appendix 3: classes 2, 2, 2.
+    #[test]
+    fn uc_23_three_pairs() {
+        let risk = of_sizes(&[2, 2, 2]);
+        assert!((risk.maximum - 0.5).abs() < 1e-12 && (risk.average - 0.5).abs() < 1e-12);
+        assert_eq!((risk.sample_uniques, risk.rows_above["0.5"]), (0, 0));
+        assert_eq!(risk.rows_above["0.33"], 6);
+    }
+
+    // algorithms.md F 25: classes 2, 3, 5.
+    #[test]
+    fn worked_example_25_prosecutor_risk() {
+        let risk = of_sizes(&[2, 3, 5]);
+        assert!((risk.maximum - 0.5).abs() < 1e-12 && (risk.average - 0.3).abs() < 1e-12);
+        // One fifth is not above one fifth.
+        assert!((risk.share_above["0.2"] - 0.5).abs() < 1e-12);
+        assert_eq!(risk.rows_above["0.5"], 0);
+    }
+
+    #[test]
+    fn nothing_released_is_no_risk() {
+        let risk = of_sizes(&[]);
+        assert!(risk.maximum.abs() < f64::EPSILON && risk.average.abs() < f64::EPSILON);
+    }
+}

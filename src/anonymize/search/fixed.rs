@@ -1,0 +1,16 @@
+//! One given policy, checked.
+
+use super::front;
+use super::problem::{End, Found, Problem};
+use crate::anonymize::policy::Policy;
+
+/// Judges the policy.
+pub(crate) fn search(problem: &Problem<'_>, policy: Policy) -> Found {
+    let (judged, end) = problem.evaluate(&[policy]);
+    Found {
+        evaluations: judged.len() as u64,
+        least_suppressed: judged.first().map(|candidate| candidate.suppressed_rows),
+        front: front::front(judged, problem.objectives.len()),
+        end: end.unwrap_or(End::Done),
+    }
+}

@@ -1,0 +1,241 @@
+//! Searches: which policies to judge, and the front of those judged.
+//!
+//! Every search answers with the same [`Front`], whose figures are exact and computed here, once, for its policies alone.
+
+mod exact;
+mod fixed;
+mod front;
+mod nsga2;
+mod problem;
+mod random;
+mod streams;
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::cells::Cells;
+use super::classes::{ClassTable, Scratch};
+use super::figures::Figures;
+use super::measure::levels_by_name;
+use super::policy::search_space;
+use super::privacy::{Criteria, impossible};
+use super::report::{Front, Reason, RecodingReport, SearchReport, Solution};
+use super::rows::Rows;
+use super::table::Schema;
+use super::utility::{self, Objectives};
+use super::{Error, Observer, Outcome, Stop, Task};
+use crate::declaration::{Demand, SearchMethod};
+use front::Candidate;
+use problem::{End, Found, Meter, Problem};
+
+/// A front without solutions, as for demands that are impossible whatever the policy ([`impossible`]).
+#[must_use]
+pub fn empty_front(demand: &Demand, schema: &Schema, rows: u64, subjects: u64) -> Front {
+    let names: Vec<&str> = demand
+        .objectives
+        .iter()
+        .map(|&objective| utility::name(objective))
+        .collect();
+    Front {
+        rows_in: rows,
+        subjects_in: subjects,
+        search: SearchReport {
+            method: demand.search.method,
+            seed: demand.search.seed,
+            evaluations: 0,
+            search_space: search_space(&schema.level_counts()),
+            complete: false,
+            certified: false,
+            elapsed_ms: 0,
+        },
+        objectives: utility::describe(demand, schema),
+        solutions: Vec::new(),
+        recommended: None,
+        recommendation_rule: format!("least {}", names.join(", then least ")),
+    }
+}
+
+pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, Error> {
+    let demand = task.demand;
+    let rows = Rows::of(task.table, task.schema)?;
+    let subjects = rows.subject_count();
+    let mut front = empty_front(demand, task.schema, rows.rows as u64, subjects);
+    let distinct = rows.sensitive.iter().map(|attribute| {
+        (
+            attribute.name.to_owned(),
+            attribute.column.dictionary.len() as u64,
+        )
+    });
+    let declared = rows.subjects.map(|_| subjects);
+    let known = impossible(
+        &demand.privacy,
+        front.rows_in,
+        declared,
+        &distinct.collect(),
+    );
+    if let Some(reason) = known {
+        return Ok(Outcome::Infeasible(reason, front));
+    }
+    let (criteria, needs) = Criteria::new(&demand.privacy, &rows);
+    let (cells, cell_of_row) = Cells::build(&rows, &needs);
+    let objectives = Objectives::new(demand, &cells);
+    let space = cells.space();
+    let method = chosen_method(task, space.size(), &front.search.search_space)?;
+    let problem = Problem {
+        cells: &cells,
+        criteria: &criteria,
+        objectives: &objectives,
+        allowed: demand.suppression_limit.floor_of(front.rows_in),
+        search: &demand.search,
+        observer,
+        meter: Meter::new(
+            expected_evaluations(demand, method, space.size()),
+            phase(method),
+        ),
+        space,
+    };
+    let found = match method {
+        SearchMethod::Exact | SearchMethod::Auto => exact::search(&problem),
+        SearchMethod::Nsga2 => nsga2::search(&problem),
+        SearchMethod::Random => random::search(&problem, random_evaluations(demand)),
+        SearchMethod::Fixed => {
+            let levels = demand.search.levels.clone().unwrap_or_default();
+            fixed::search(&problem, rows.policy(&levels))
+        }
+    };
+    front.search.method = method;
+    front.search.evaluations = found.evaluations;
+    front.search.complete = problem.space.size() == Some(found.evaluations);
+    if found.end == End::Cancelled {
+        return Ok(Outcome::Cancelled);
+    }
+    let figures = Figures::new(&rows, &cell_of_row);
+    let Some(solutions) = solutions(&problem, &found.front, demand, &figures) else {
+        return Ok(Outcome::Cancelled);
+    };
+    front.recommended = solutions.first().map(|solution| solution.solution_id);
+    front.solutions = solutions;
+    Ok(outcome(&problem, &found, front))
+}
+
+/// The method that runs.
+fn chosen_method(
+    task: &Task<'_>,
+    size: Option<u64>,
+    search_space: &str,
+) -> Result<SearchMethod, Error> {
+    let limit = task.limits.exact_search_space;
+    let fits = size.is_some_and(|size| size <= limit);
+    match task.demand.search.method {
+        SearchMethod::Auto if fits => Ok(SearchMethod::Exact),
+        SearchMethod::Auto => Ok(SearchMethod::Nsga2),
+        SearchMethod::Exact if !fits => Err(Error::SearchSpaceTooLarge {
+            search_space: search_space.to_owned(),
+            limit,
+        }),
+        method => Ok(method),
+    }
+}
+
+fn random_evaluations(demand: &Demand) -> u64 {
+    let search = &demand.search;
+    let usual = (search.population as u64).saturating_mul(search.generations as u64);
+    search.max_evaluations.unwrap_or(usual)
+}
+
+/// How many evaluations progress is measured against.
+fn expected_evaluations(demand: &Demand, method: SearchMethod, size: Option<u64>) -> u64 {
+    let wanted = match method {
+        SearchMethod::Fixed => 1,
+        SearchMethod::Random => random_evaluations(demand),
+        SearchMethod::Nsga2 => {
+            let search = &demand.search;
+            (search.population as u64).saturating_mul(search.generations as u64 + 1)
+        }
+        SearchMethod::Exact | SearchMethod::Auto => u64::MAX,
+    };
+    let budget = demand.search.max_evaluations.unwrap_or(u64::MAX);
+    wanted.min(size.unwrap_or(u64::MAX)).min(budget)
+}
+
+fn phase(method: SearchMethod) -> &'static str {
+    match method {
+        SearchMethod::Exact | SearchMethod::Auto => "enumerating policies",
+        SearchMethod::Nsga2 => "evolving policies",
+        SearchMethod::Random => "sampling policies",
+        SearchMethod::Fixed => "checking the policy",
+    }
+}
+
+/// The least suppression of some candidates and one before.
+fn least(before: Option<u64>, candidates: &[Candidate]) -> Option<u64> {
+    let found = candidates.iter().map(|candidate| candidate.suppressed_rows);
+    found.chain(before).min()
+}
+
+/// The members of a front with their exact figures; `None` if cancelled meanwhile.
+fn solutions(
+    problem: &Problem<'_>,
+    members: &[Candidate],
+    demand: &Demand,
+    figures: &Figures<'_>,
+) -> Option<Vec<Solution>> {
+    let one = |(number, member): (usize, &Candidate)| {
+        if problem.observer.must_stop() == Some(Stop::Cancelled) {
+            return None;
+        }
+        let cells = problem.cells;
+        let mut scratch = Scratch::default();
+        let table = ClassTable::group(cells, member.policy.levels(), &mut scratch);
+        let released: Vec<bool> = (0..table.len())
+            .map(|class| problem.criteria.ok(&table.view(class)))
+            .collect();
+        let sizes = figures.sizes(&table, &scratch);
+        let (privacy, risk) = figures.report(&sizes, &released, &scratch);
+        let named = demand.objectives.iter().zip(member.values);
+        Some(Solution {
+            solution_id: u32::try_from(number).unwrap_or(u32::MAX),
+            recoding: RecodingReport::FullDomain {
+                levels: levels_by_name(cells, &member.policy),
+            },
+            objectives: named
+                .map(|(&objective, value)| (utility::name(objective).to_owned(), value))
+                .collect::<BTreeMap<_, _>>(),
+            released_rows: cells.rows - member.suppressed_rows,
+            suppressed_rows: member.suppressed_rows,
+            classes: released.iter().filter(|&&released| released).count() as u64,
+            privacy,
+            risk,
+            recommended: number == 0,
+        })
+    };
+    members.par_iter().enumerate().map(one).collect()
+}
+
+fn outcome(problem: &Problem<'_>, found: &Found, front: Front) -> Outcome {
+    if found.end == End::Budget {
+        return Outcome::Stopped(front);
+    }
+    if !front.solutions.is_empty() {
+        return Outcome::Front(front);
+    }
+    let (rows, allowed) = (problem.cells.rows, problem.allowed);
+    let least = found.least_suppressed.unwrap_or(rows);
+    let (code, who) = match front.search.method {
+        SearchMethod::Fixed => ("suppression_limit", "the given levels suppress"),
+        _ if front.search.complete => ("suppression_limit", "every policy suppresses at least"),
+        _ => (
+            "not_found",
+            "every policy that was tried suppresses at least",
+        ),
+    };
+    let reason = Reason {
+        code: code.to_owned(),
+        detail: format!(
+            "{who} {least} of {rows} rows to meet the privacy models; {allowed} may be suppressed, and something must \
+             be released"
+        ),
+    };
+    Outcome::Infeasible(reason, front)
+}

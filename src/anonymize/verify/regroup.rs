@@ -1,0 +1,70 @@
+//! Classes formed anew from the texts of the output, without any table of the engine.
+
+use std::collections::HashMap;
+
+use super::super::release::Rendered;
+use super::super::table::Schema;
+use crate::declaration::Role;
+
+/// The class of each released row, by the texts of the quasi-identifiers in the output.
+pub(super) struct Classes {
+    of_row: Vec<u32>,
+    /// How many.
+    pub(super) count: usize,
+}
+
+impl Classes {
+    pub(super) fn of(rendered: &Rendered, schema: &Schema, released: &[usize]) -> Self {
+        let columns: Vec<usize> = (0..rendered.columns.len())
+            .filter(|&column| {
+                let position = rendered.columns[column].position;
+                schema.attributes()[position].declaration.role == Role::QuasiIdentifying
+            })
+            .collect();
+        let mut numbers: HashMap<Box<[u8]>, u32> = HashMap::new();
+        let mut of_row = Vec::with_capacity(released.len());
+        let mut key = Vec::new();
+        for &row in released {
+            key.clear();
+            for &column in &columns {
+                match rendered.cell(row, column) {
+                    None => key.push(0),
+                    Some(text) => {
+                        key.push(1);
+                        key.extend_from_slice(&text.len().to_le_bytes());
+                        key.extend_from_slice(text.as_bytes());
+                    }
+                }
+            }
+            let class = if let Some(&class) = numbers.get(key.as_slice()) {
+                class
+            } else {
+                let class = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+                numbers.insert(key.as_slice().into(), class);
+                class
+            };
+            of_row.push(class);
+        }
+        Self {
+            of_row,
+            count: numbers.len(),
+        }
+    }
+
+    /// Distinct items per class; one item, or none, per released row.
+    pub(super) fn count_distinct(&self, items: impl Iterator<Item = Option<u32>>) -> Vec<u64> {
+        let mut pairs: Vec<(u32, u32)> = self
+            .of_row
+            .iter()
+            .zip(items)
+            .filter_map(|(&class, item)| item.map(|item| (class, item)))
+            .collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let mut counts = vec![0; self.count];
+        for (class, _) in pairs {
+            counts[class as usize] += 1;
+        }
+        counts
+    }
+}

@@ -1,0 +1,288 @@
+//! Demands: what a job, a measurement or a release is asked for.
+
+mod parse;
+mod privacy;
+mod search;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::Fraction;
+use crate::fault::Fault;
+
+/// Generalization level per quasi-identifier, by name.
+pub type Levels = std::collections::BTreeMap<String, usize>;
+
+/// Demands on a job (`POST /v1/jobs` without `dataset_id`, or the job part of `POST /v1/anonymize`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Demand {
+    /// At least one model, and one that bounds the size of a class; every one must hold in every released class.
+    pub privacy: Vec<PrivacyModel>,
+    /// Largest share of all input rows that may be suppressed, inclusive.
+    #[schema(value_type = f64, required = false, minimum = 0, maximum = 1)]
+    pub suppression_limit: Fraction,
+    /// How values are recoded.
+    #[schema(required = false)]
+    pub recoding: Recoding,
+    /// How policies are searched.
+    #[schema(required = false)]
+    pub search: Search,
+    /// What is minimised, one to four names, no repetition.
+    #[schema(required = false)]
+    pub objectives: Vec<Objective>,
+    /// How `loss` is computed.
+    #[schema(required = false)]
+    pub loss: LossDemand,
+    /// Weight per quasi-identifier, above 0 and at most 1e9, default 1; used by `generalization_depth` and `loss`.
+    #[serde(default)]
+    pub weights: std::collections::BTreeMap<String, f64>,
+    /// Release the recommended solution at once.
+    #[serde(default)]
+    pub release: Option<ReleaseChoice>,
+}
+
+/// A privacy model (algorithms.md E.1).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "model", rename_all = "snake_case")]
+pub enum PrivacyModel {
+    /// Every class holds at least `k` subjects (rows without a subject column).
+    KAnonymity {
+        /// At least 1.
+        #[schema(minimum = 1)]
+        k: u64,
+    },
+    /// Every class holds at least `l` distinct non-missing values of the attribute.
+    DistinctLDiversity {
+        /// A sensitive attribute.
+        attribute: String,
+        /// At least 1.
+        #[schema(minimum = 1)]
+        l: u64,
+        /// What a class without any non-missing value does (user-cases D3).
+        #[serde(default)]
+        missing: MissingSensitive,
+    },
+}
+
+/// A class whose sensitive values are all missing (user-cases D3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MissingSensitive {
+    /// Fails the model.
+    #[default]
+    Fails,
+    /// Passes, and is reported.
+    Exempt,
+}
+
+/// Ground distance of t-closeness (user-cases D5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Distance {
+    Equal,
+    Ordered,
+    Hierarchical,
+}
+
+/// Reference distribution (user-cases D4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Reference {
+    #[default]
+    Released,
+    Input,
+}
+
+/// How values are recoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Recoding {
+    /// One level per attribute, applied to every row.
+    #[default]
+    FullDomain,
+}
+
+/// A search and its settings. Settings that a method does not use are refused, unless they are the defaults.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Search {
+    /// Which search.
+    #[schema(required = false)]
+    pub method: SearchMethod,
+    /// Policies per generation (`nsga2`), 4 to 10,000.
+    #[schema(required = false, minimum = 4, maximum = 10_000)]
+    pub population: usize,
+    /// Generations (`nsga2`), 1 to 100,000.
+    #[schema(required = false, minimum = 1, maximum = 100_000)]
+    pub generations: usize,
+    /// Probability that a gene mutates (`nsga2`); absent: `max(1/q, 0.05)`.
+    pub mutation_probability: Option<f64>,
+    /// Seed of every random choice, of the search and of the release's row order.
+    #[schema(required = false)]
+    pub seed: u64,
+    /// Most distinct policies evaluated.
+    pub max_evaluations: Option<u64>,
+    /// Most seconds searched, above 0 and at most 1e9.
+    pub max_seconds: Option<f64>,
+    /// The policy of `fixed`.
+    pub levels: Option<Levels>,
+}
+
+/// Which search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchMethod {
+    /// `exact` up to the configured search space, `nsga2` beyond.
+    Auto,
+    /// Every policy.
+    Exact,
+    /// Multi-objective genetic search.
+    Nsga2,
+    /// Distinct random policies.
+    Random,
+    /// One given policy, checked.
+    Fixed,
+}
+
+/// What a search optimises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Objective {
+    /// Mean of level over height, `0..=1`.
+    GeneralizationDepth,
+    /// Suppressed rows over input rows, `0..=1`.
+    Suppression,
+    /// Granularity loss, `0..=1`.
+    Loss,
+}
+
+/// How `loss` is computed (algorithms.md D.7).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct LossDemand {
+    /// How the attributes' losses are joined.
+    #[serde(default)]
+    pub aggregate: Aggregate,
+    /// Weight of generalization against suppression, `0..=1`; 0.5 is neutral.
+    #[serde(default = "LossDemand::neutral")]
+    pub factor: f64,
+}
+
+impl LossDemand {
+    fn neutral() -> f64 {
+        0.5
+    }
+}
+
+impl Default for LossDemand {
+    fn default() -> Self {
+        Self {
+            aggregate: Aggregate::default(),
+            factor: Self::neutral(),
+        }
+    }
+}
+
+/// How the attributes' losses are joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Aggregate {
+    #[default]
+    Arithmetic,
+    Geometric,
+    Maximum,
+    Sum,
+}
+
+/// Which solution a job releases by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReleaseChoice {
+    /// The recommended one.
+    Recommended,
+}
+
+/// Body of `POST /v1/releases`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ReleaseDemand {
+    /// Job whose front holds the solution.
+    pub job_id: Uuid,
+    /// Which solution.
+    pub solution_id: u32,
+    /// Order of the rows.
+    #[schema(required = false)]
+    pub row_order: RowOrder,
+    /// Columns to release, a subset of the releasable ones; absent: all.
+    pub columns: Option<Vec<String>>,
+    /// What becomes of suppressed rows.
+    #[schema(required = false)]
+    pub suppressed_rows: SuppressedRows,
+}
+
+/// Order of released rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RowOrder {
+    /// Shuffled by the job's seed.
+    #[default]
+    Shuffled,
+    /// As received.
+    Input,
+}
+
+/// What becomes of suppressed rows in a release (user-cases D1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SuppressedRows {
+    /// Left out.
+    #[default]
+    Omit,
+    /// Kept as rows of `*`, every cell masked.
+    Mask,
+}
+
+/// Body of `POST /v1/datasets/{id}/measure`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MeasureDemand {
+    /// Models to check; may be empty.
+    #[schema(required = false)]
+    pub privacy: Vec<PrivacyModel>,
+    /// Levels to measure at; absent attributes stay at level 0.
+    #[serde(default)]
+    pub levels: Levels,
+}
+
+impl Demand {
+    /// Parses the job fields of a request body against the dataset's declaration, collecting every fault.
+    ///
+    /// `dataset_id` is not part of a demand: the caller takes it out of `body` first.
+    ///
+    /// # Errors
+    /// All faults found.
+    pub fn parse(body: &Value, dataset: &super::DatasetDeclaration) -> Result<Self, Vec<Fault>> {
+        parse::demand(body, dataset)
+    }
+}
+
+impl MeasureDemand {
+    /// Parses a request body against the dataset's declaration, collecting every fault.
+    ///
+    /// # Errors
+    /// All faults found.
+    pub fn parse(body: &Value, dataset: &super::DatasetDeclaration) -> Result<Self, Vec<Fault>> {
+        parse::measure(body, dataset)
+    }
+}
+
+impl ReleaseDemand {
+    /// Parses a request body, collecting every fault of its shape (whether the columns exist is checked later).
+    ///
+    /// # Errors
+    /// All faults found.
+    pub fn parse(body: &Value) -> Result<Self, Vec<Fault>> {
+        parse::release(body)
+    }
+}

@@ -1,0 +1,203 @@
+//! Reads the search part of a demand: which settings go with which method, and level vectors.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::privacy::quasi_identifier;
+use super::{Levels, Search, SearchMethod};
+use crate::anonymize::hierarchy::Hierarchy;
+use crate::declaration::cursor::Cursor;
+use crate::declaration::object::Object;
+use crate::declaration::words::Words;
+use crate::declaration::{DatasetDeclaration, Role};
+use crate::fault::{FaultCode, Faults};
+
+const METHODS: Words<SearchMethod> = Words {
+    noun: "search method",
+    legal: &[
+        ("auto", SearchMethod::Auto),
+        ("exact", SearchMethod::Exact),
+        ("nsga2", SearchMethod::Nsga2),
+        ("random", SearchMethod::Random),
+        ("fixed", SearchMethod::Fixed),
+    ],
+    planned: &[
+        "datafly",
+        "tds",
+        "bug",
+        "hybrid",
+        "genetic_cuts",
+        "mondrian",
+        "mdav",
+        "mo_obam",
+    ],
+};
+
+const FIELDS: &[&str] = &[
+    "method",
+    "population",
+    "generations",
+    "mutation_probability",
+    "seed",
+    "max_evaluations",
+    "max_seconds",
+    "levels",
+];
+
+/// Fields that only `nsga2` reads (and `auto`, which may choose it).
+const GENETIC_FIELDS: &[&str] = &["population", "generations", "mutation_probability"];
+
+impl Default for Search {
+    fn default() -> Self {
+        Self {
+            method: SearchMethod::Auto,
+            population: 100,
+            generations: 50,
+            mutation_probability: None,
+            seed: 0,
+            max_evaluations: None,
+            max_seconds: None,
+            levels: None,
+        }
+    }
+}
+
+/// The search of a demand, all defaults if absent.
+pub(super) fn search(
+    demand: &Object<'_>,
+    dataset: &DatasetDeclaration,
+    faults: &mut Faults,
+) -> Option<Search> {
+    let Some(cursor) = demand.optional("search") else {
+        return Some(Search::default());
+    };
+    let object = cursor.object(faults)?;
+    object.only(FIELDS, faults);
+    let defaults = Search::default();
+    let method = object
+        .optional("method")
+        .map_or(Some(defaults.method), |cursor| {
+            cursor.word(&METHODS, faults)
+        });
+    if let Some(method) = method {
+        refuse_unused(&object, method, faults);
+    }
+    let before = faults.count();
+    let mut whole = |name: &str, range| {
+        let cursor = object.optional(name)?;
+        cursor.whole(&range, faults)
+    };
+    let population = whole("population", 4..=10_000);
+    let generations = whole("generations", 1..=100_000);
+    let seed = whole("seed", 0..=u64::MAX);
+    let max_evaluations = whole("max_evaluations", 1..=u64::MAX);
+    let mut number = |name: &str, wanted: &str, legal: fn(f64) -> bool| {
+        let cursor = object.optional(name)?;
+        cursor.number(wanted, legal, faults)
+    };
+    let probability = number("mutation_probability", "a number from 0 to 1", |value| {
+        (0.0..=1.0).contains(&value)
+    });
+    let max_seconds = number(
+        "max_seconds",
+        "a number above 0, at most 1000000000",
+        |value| value > 0.0 && value <= 1e9,
+    );
+    let levels = object
+        .optional("levels")
+        .filter(|_| method == Some(SearchMethod::Fixed))
+        .and_then(|cursor| policy(&cursor, dataset, faults));
+    if method == Some(SearchMethod::Fixed) {
+        object.required("levels", faults);
+    }
+    let size = |count: Option<u64>| count.and_then(|count| usize::try_from(count).ok());
+    (faults.count() == before).then_some(())?;
+    Some(Search {
+        method: method?,
+        population: size(population).unwrap_or(defaults.population),
+        generations: size(generations).unwrap_or(defaults.generations),
+        mutation_probability: probability,
+        seed: seed.unwrap_or(defaults.seed),
+        max_evaluations,
+        max_seconds,
+        levels,
+    })
+}
+
+/// Refuses settings that the method would ignore, unless they are the defaults: those change nothing, and a demand that
+/// was read back from a job's record may be sent again.
+fn refuse_unused(object: &Object<'_>, method: SearchMethod, faults: &mut Faults) {
+    let is_genetic = matches!(method, SearchMethod::Nsga2 | SearchMethod::Auto);
+    let defaults = Search::default();
+    for name in GENETIC_FIELDS.iter().filter(|_| !is_genetic) {
+        let default = match *name {
+            "population" => json!(defaults.population),
+            "generations" => json!(defaults.generations),
+            _ => json!(defaults.mutation_probability),
+        };
+        if let Some(cursor) = object.optional(name)
+            && !cursor.is(&default)
+        {
+            let detail = format!("`{name}` is a setting of `nsga2` and `auto` only");
+            faults.push(cursor.fault(FaultCode::UnknownField, detail));
+        }
+    }
+    if method != SearchMethod::Fixed
+        && let Some(cursor) = object.optional("levels")
+    {
+        let detail = "`levels` is the policy of `fixed`; other methods find their own";
+        faults.push(cursor.fault(FaultCode::UnknownField, detail));
+    }
+}
+
+/// The policy of `fixed`: a level for every quasi-identifier.
+fn policy(
+    cursor: &Cursor<'_>,
+    dataset: &DatasetDeclaration,
+    faults: &mut Faults,
+) -> Option<Levels> {
+    let object = cursor.object(faults)?;
+    for attribute in &dataset.attributes {
+        let name = &attribute.name;
+        if attribute.role == Role::QuasiIdentifying && object.optional(name).is_none() {
+            let detail = format!("the level of `{name}` is required");
+            let fault = object.fault_in(name, FaultCode::MissingField, detail);
+            faults.push(fault.column(name));
+        }
+    }
+    levels(cursor, dataset, faults)
+}
+
+/// Levels of quasi-identifiers by name, each one that its hierarchy has.
+pub(super) fn levels(
+    cursor: &Cursor<'_>,
+    dataset: &DatasetDeclaration,
+    faults: &mut Faults,
+) -> Option<Levels> {
+    let object = cursor.object(faults)?;
+    let mut levels = BTreeMap::new();
+    for (name, cursor) in object.entries().filter(|(_, cursor)| !cursor.is_null()) {
+        let attribute = quasi_identifier(name, &cursor, dataset, faults);
+        let level = cursor.whole(&(0..=u64::from(u32::MAX)), faults);
+        let (Some(attribute), Some(level)) = (attribute, level) else {
+            continue;
+        };
+        // The dataset was checked when it was declared: a hierarchy that does not compile was told then.
+        let Ok(hierarchy) = Hierarchy::compile(attribute, "") else {
+            continue;
+        };
+        match usize::try_from(level) {
+            Ok(level) if level < hierarchy.levels() => {
+                levels.insert(name.to_owned(), level);
+            }
+            _ => {
+                let top = hierarchy.levels() - 1;
+                let detail = format!("`{name}` has levels 0 to {top}");
+                let fault = cursor.fault(FaultCode::LevelOutOfRange, detail);
+                faults.push(fault.column(name));
+            }
+        }
+    }
+    Some(levels)
+}

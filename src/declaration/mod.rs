@@ -1,0 +1,30 @@
+//! What callers declare: datasets, hierarchies, demands on a job. The canonical, already checked form.
+//!
+//! Requests are parsed from a JSON value field by field ([`DatasetDeclaration::parse`], [`Demand::parse`]), so that one
+//! answer holds every fault with its pointer. What comes out is stored as it is (`jsonb`) and read back by `serde`.
+//! This layer is the lowest: it knows no table, no database and no HTTP. Parsing calls up in one place, to compile
+//! hierarchies, because their faults and their level counts belong into the same answer.
+
+mod cursor;
+mod dataset;
+mod date_format;
+mod demand;
+mod number;
+mod object;
+mod words;
+
+pub use cursor::{Cursor, take_dataset_id};
+pub use dataset::{
+    AttributeDeclaration, DatasetDeclaration, DateLevel, HierarchyDeclaration, Role, TaxonomyNode,
+    ValueType,
+};
+pub(crate) use date_format::has_time_of_day;
+pub use demand::{
+    Aggregate, Demand, Distance, Levels, LossDemand, MeasureDemand, MissingSensitive, Objective,
+    PrivacyModel, Recoding, Reference, ReleaseChoice, ReleaseDemand, RowOrder, Search,
+    SearchMethod, SuppressedRows,
+};
+pub use number::Fraction;
+pub(crate) use number::{exact, exact_text};
+pub use object::Object;
+pub use words::Words;

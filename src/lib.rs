@@ -1,0 +1,7 @@
+//! Kindred: an anonymization service for hospital tables.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+pub mod anonymize;
+pub mod declaration;
+pub mod fault;

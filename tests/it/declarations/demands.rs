@@ -1,0 +1,299 @@
+//! Demands on jobs, measurements and releases.
+
+use kindred::declaration::{
+    DatasetDeclaration, Demand, MeasureDemand, Objective, PrivacyModel, ReleaseChoice,
+    ReleaseDemand, RowOrder, SearchMethod, SuppressedRows,
+};
+use kindred::fault::{Fault, FaultCode};
+use serde_json::{Value, json};
+
+use super::{admissions, assert_places, dataset};
+
+fn demand(fields: &Value) -> Result<Demand, Vec<Fault>> {
+    let mut body = json!({ "privacy": [{ "model": "k_anonymity", "k": 5 }] });
+    for (name, value) in fields.as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    Demand::parse(&body, &dataset())
+}
+
+#[test]
+fn a_demand_has_defaults_for_all_but_privacy() {
+    let demand = demand(&json!({})).unwrap();
+    assert_eq!(demand.privacy, [PrivacyModel::KAnonymity { k: 5 }]);
+    assert_eq!(demand.suppression_limit.floor_of(1000), 0);
+    assert_eq!(
+        demand.objectives,
+        [Objective::GeneralizationDepth, Objective::Suppression]
+    );
+    assert_eq!(demand.search.method, SearchMethod::Auto);
+    assert_eq!(
+        (demand.search.population, demand.search.generations),
+        (100, 50)
+    );
+    assert_eq!(
+        (demand.search.seed, demand.search.mutation_probability),
+        (0, None)
+    );
+    assert!((demand.loss.factor - 0.5).abs() < f64::EPSILON);
+    assert_eq!(demand.release, None);
+    let missing = Demand::parse(&json!({ "privacy": [] }), &dataset());
+    assert_places(missing, &[("/privacy", FaultCode::OutOfRange)]);
+    let missing = Demand::parse(&json!({}), &dataset());
+    assert_places(missing, &[("/privacy", FaultCode::MissingField)]);
+}
+
+#[test]
+fn the_example_demand_of_the_contract_is_taken_and_its_stored_form_too() {
+    let example = demand(&json!({
+      "privacy": [
+        { "model": "k_anonymity", "k": 5 },
+        { "model": "distinct_l_diversity", "attribute": "diagnosis", "l": 2 }
+      ],
+      "suppression_limit": 0.30,
+      "recoding": "full_domain",
+      "search": { "method": "nsga2", "population": 12, "generations": 12, "mutation_probability": 0.25, "seed": 7,
+                  "max_evaluations": null, "max_seconds": null },
+      "objectives": ["generalization_depth", "suppression"],
+      "release": "recommended"
+    }))
+    .unwrap();
+    assert_eq!(example.suppression_limit.floor_of(240), 72);
+    assert_eq!(example.search.seed, 7);
+    assert_eq!(example.release, Some(ReleaseChoice::Recommended));
+    for method in ["auto", "exact", "nsga2", "random", "fixed"] {
+        let mut search = json!({ "method": method });
+        if method == "fixed" {
+            search["levels"] = json!({ "age": 1, "zip": 3, "sex": 0 });
+        }
+        let demand = demand(&json!({ "search": search })).unwrap();
+        let stored = serde_json::to_value(&demand).unwrap();
+        assert_eq!(
+            Demand::parse(&stored, &dataset()).unwrap(),
+            demand,
+            "{method}"
+        );
+    }
+}
+
+#[test]
+fn uc_53_every_wrong_parameter_is_told_in_one_answer() {
+    let model = |k: Value| json!({ "model": "k_anonymity", "k": k });
+    let diverse =
+        |l: Value| json!({ "model": "distinct_l_diversity", "attribute": "diagnosis", "l": l });
+    let result = demand(&json!({
+        "privacy": [model(json!(0)), model(json!(-1)), model(json!(2.5)), diverse(json!(0)), model(json!("5"))],
+        "suppression_limit": 1.2,
+    }));
+    assert_places(
+        result,
+        &[
+            ("/privacy/0/k", FaultCode::OutOfRange),
+            ("/privacy/1/k", FaultCode::OutOfRange),
+            ("/privacy/2/k", FaultCode::WrongType),
+            ("/privacy/3/l", FaultCode::OutOfRange),
+            ("/privacy/4/k", FaultCode::WrongType),
+            ("/suppression_limit", FaultCode::OutOfRange),
+        ],
+    );
+    // l > k is legal: it forces classes of at least l rows.
+    let models = json!({ "privacy": [model(json!(2)), diverse(json!(9))] });
+    assert!(demand(&models).is_ok());
+}
+
+#[test]
+fn uc_28_a_limit_in_percent_is_refused_with_the_fraction_that_is_meant() {
+    let faults = demand(&json!({ "suppression_limit": 25 })).unwrap_err();
+    assert_eq!(faults[0].code, FaultCode::OutOfRange);
+    assert!(faults[0].detail.contains("0.25"), "{}", faults[0].detail);
+    assert_eq!(
+        demand(&json!({ "suppression_limit": 1 }))
+            .unwrap()
+            .suppression_limit
+            .floor_of(8),
+        8
+    );
+    let quarter = demand(&json!({ "suppression_limit": 0.25 })).unwrap();
+    assert_eq!(quarter.suppression_limit.floor_of(8), 2);
+    assert!(demand(&json!({ "suppression_limit": -0.1 })).is_err());
+}
+
+#[test]
+fn a_demand_must_bound_the_size_of_a_class() {
+    let diverse = |missing: &str| json!({ "privacy": [{ "model": "distinct_l_diversity", "attribute": "diagnosis", "l": 3, "missing": missing }] });
+    let mut rows = admissions();
+    rows["attributes"][0]["subject"] = json!(false);
+    let rows = DatasetDeclaration::parse(&rows).unwrap();
+    // Three distinct values stand on three rows at least ...
+    assert!(Demand::parse(&diverse("fails"), &rows).is_ok());
+    let expected = [("/privacy", FaultCode::ClassSizeUnbounded)];
+    // ... unless classes without any value pass, or one subject may bear all three.
+    assert_places(Demand::parse(&diverse("exempt"), &rows), &expected);
+    assert_places(Demand::parse(&diverse("fails"), &dataset()), &expected);
+}
+
+#[test]
+fn models_name_a_sensitive_column() {
+    let diverse = |attribute: &str| json!({ "model": "distinct_l_diversity", "attribute": attribute, "l": 2 });
+    let result = demand(&json!({ "privacy": [
+        { "model": "k_anonymity", "k": 2 }, diverse("diagnosys"), diverse("age"), { "model": "distinct_l_diversity" },
+    ] }));
+    let faults = result.clone().unwrap_err();
+    assert_places(
+        result,
+        &[
+            ("/privacy/1/attribute", FaultCode::UnknownAttribute),
+            ("/privacy/2/attribute", FaultCode::AttributeRole),
+            ("/privacy/3/attribute", FaultCode::MissingField),
+            ("/privacy/3/l", FaultCode::MissingField),
+        ],
+    );
+    assert!(faults[0].detail.contains("`diagnosis` is meant"));
+}
+
+#[test]
+fn known_words_that_are_not_built_are_told_apart_from_unknown_ones() {
+    let result = demand(&json!({
+        "privacy": [{ "model": "t_closeness", "attribute": "diagnosis", "t": 0.2 }, { "model": "q_anonymity" }],
+        "recoding": "subtree",
+        "search": { "method": "mondrian" },
+        "objectives": ["loss", "discernibility", "los", "loss"],
+        "suppresion_limit": 0.1,
+    }));
+    let faults = result.clone().unwrap_err();
+    assert_places(
+        result,
+        &[
+            ("/suppresion_limit", FaultCode::UnknownField),
+            ("/privacy/0/model", FaultCode::NotSupported),
+            ("/privacy/1/model", FaultCode::UnknownValue),
+            ("/recoding", FaultCode::NotSupported),
+            ("/search/method", FaultCode::NotSupported),
+            ("/objectives/1", FaultCode::NotSupported),
+            ("/objectives/2", FaultCode::UnknownValue),
+            ("/objectives/3", FaultCode::DuplicateValue),
+        ],
+    );
+    assert!(faults[1].detail.contains("`distinct_l_diversity`"));
+    assert!(faults[6].detail.contains("`loss` is meant"));
+}
+
+#[test]
+fn settings_that_a_method_ignores_are_refused() {
+    let search = |search: Value| demand(&json!({ "search": search }));
+    assert_places(
+        search(
+            json!({ "method": "exact", "population": 12, "generations": 12, "mutation_probability": 0.2, "levels": {} }),
+        ),
+        &[
+            ("/search/population", FaultCode::UnknownField),
+            ("/search/generations", FaultCode::UnknownField),
+            ("/search/mutation_probability", FaultCode::UnknownField),
+            ("/search/levels", FaultCode::UnknownField),
+        ],
+    );
+    let all =
+        json!({ "method": "random", "seed": u64::MAX, "max_evaluations": 1, "max_seconds": 0.5 });
+    assert_eq!(search(all).unwrap().search.seed, u64::MAX);
+    assert_places(
+        search(
+            json!({ "population": 3, "generations": 0, "mutation_probability": 1.5, "seed": -1,
+            "max_evaluations": 0, "max_seconds": 0 }),
+        ),
+        &[
+            ("/search/population", FaultCode::OutOfRange),
+            ("/search/generations", FaultCode::OutOfRange),
+            ("/search/seed", FaultCode::OutOfRange),
+            ("/search/max_evaluations", FaultCode::OutOfRange),
+            ("/search/mutation_probability", FaultCode::OutOfRange),
+            ("/search/max_seconds", FaultCode::OutOfRange),
+        ],
+    );
+}
+
+#[test]
+fn a_fixed_policy_names_every_quasi_identifier_at_a_level_that_it_has() {
+    let fixed =
+        |levels: Value| demand(&json!({ "search": { "method": "fixed", "levels": levels } }));
+    let levels = fixed(json!({ "age": 3, "zip": 0, "sex": 1 }))
+        .unwrap()
+        .search
+        .levels;
+    assert_eq!(levels.unwrap()["age"], 3);
+    let result = fixed(json!({ "age": 4, "zipp": 0, "sex": 1, "diagnosis": 0 }));
+    let faults = result.clone().unwrap_err();
+    assert_places(
+        result,
+        &[
+            ("/search/levels/zip", FaultCode::MissingField),
+            ("/search/levels/age", FaultCode::LevelOutOfRange),
+            ("/search/levels/zipp", FaultCode::UnknownAttribute),
+            ("/search/levels/diagnosis", FaultCode::AttributeRole),
+        ],
+    );
+    assert_eq!(faults[1].detail, "`age` has levels 0 to 3");
+    assert_places(
+        demand(&json!({ "search": { "method": "fixed" } })),
+        &[("/search/levels", FaultCode::MissingField)],
+    );
+}
+
+#[test]
+fn weights_and_loss_are_checked() {
+    let result = demand(&json!({
+        "weights": { "age": 2, "zip": 0, "charge": 1, "sex": "1" },
+        "loss": { "aggregate": "mean", "factor": 2, "x": 1 },
+        "release": "best",
+    }));
+    assert_places(
+        result,
+        &[
+            ("/loss/x", FaultCode::UnknownField),
+            ("/loss/aggregate", FaultCode::UnknownValue),
+            ("/loss/factor", FaultCode::OutOfRange),
+            ("/weights/zip", FaultCode::OutOfRange),
+            ("/weights/charge", FaultCode::AttributeRole),
+            ("/weights/sex", FaultCode::WrongType),
+            ("/release", FaultCode::UnknownValue),
+        ],
+    );
+}
+
+#[test]
+fn a_measurement_needs_no_model_and_takes_some_levels() {
+    // UC-61.
+    let measure = |body: &Value| MeasureDemand::parse(body, &dataset());
+    assert!(measure(&json!({})).unwrap().privacy.is_empty());
+    let some = json!({ "privacy": [{ "model": "distinct_l_diversity", "attribute": "diagnosis", "l": 2 }],
+        "levels": { "age": 1 } });
+    assert_eq!(measure(&some).unwrap().levels["age"], 1);
+    assert_places(
+        measure(&json!({ "levels": { "age": 9, "nobody": 0 }, "search": {} })),
+        &[
+            ("/search", FaultCode::UnknownField),
+            ("/levels/age", FaultCode::LevelOutOfRange),
+            ("/levels/nobody", FaultCode::UnknownAttribute),
+        ],
+    );
+}
+
+#[test]
+fn a_release_demand_has_defaults_and_refuses_the_rest() {
+    let id = "0190a5a0-0000-7000-8000-000000000000";
+    let demand =
+        ReleaseDemand::parse(&json!({ "job_id": id, "solution_id": 0, "columns": null })).unwrap();
+    assert_eq!(demand.row_order, RowOrder::Shuffled);
+    assert_eq!(demand.suppressed_rows, SuppressedRows::Omit);
+    assert_eq!(demand.columns, None);
+    assert_places(
+        ReleaseDemand::parse(
+            &json!({ "job_id": "7", "row_order": "sorted", "columns": ["a", "a"] }),
+        ),
+        &[
+            ("/job_id", FaultCode::WrongType),
+            ("/solution_id", FaultCode::MissingField),
+            ("/row_order", FaultCode::UnknownValue),
+            ("/columns/1", FaultCode::DuplicateColumn),
+        ],
+    );
+}
