@@ -5,3 +5,5 @@
 pub mod anonymize;
 pub mod declaration;
 pub mod fault;
+pub mod ingest;
+pub mod reproduce;

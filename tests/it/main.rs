@@ -5,5 +5,8 @@ mod declarations;
 mod engine;
 mod golden;
 mod hierarchies;
+mod ingest;
 mod laws;
+mod pilot;
 mod tables;
+mod verify;
