@@ -6,4 +6,7 @@ pub mod anonymize;
 pub mod declaration;
 pub mod fault;
 pub mod ingest;
+pub mod job;
 pub mod reproduce;
+pub mod store;
+pub mod vault;

@@ -8,5 +8,8 @@ mod hierarchies;
 mod ingest;
 mod laws;
 mod pilot;
+mod statements;
+mod store;
 mod tables;
+mod vault;
 mod verify;

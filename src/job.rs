@@ -1,0 +1,311 @@
+//! Plain types that the HTTP interface, the worker and the store share.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::anonymize::report::{Privacy, Reason, RecodingReport, Risk};
+use crate::anonymize::verify::Verification;
+use crate::declaration::{DatasetDeclaration, Demand, ReleaseDemand};
+use crate::ingest::Warning;
+
+/// A dataset as stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dataset {
+    /// Its id.
+    pub dataset_id: Uuid,
+    /// As declared, with attributes that a batch added and the hierarchies now in force.
+    pub declaration: DatasetDeclaration,
+    /// Version (SHA-256, hexadecimal) of each attribute's hierarchy now in force, by attribute position.
+    pub hierarchy_digests: Vec<Option<String>>,
+    /// Rows over all batches.
+    pub rows: u64,
+    /// Distinct subjects over all batches; the rows where none is declared.
+    pub subjects: u64,
+    /// Batches; also the sequence of the last one.
+    pub batches: u32,
+    /// Distinct non-missing values per attribute (0 for identifying and insensitive ones), by attribute position.
+    pub distinct_values: Vec<u64>,
+    /// When declared.
+    pub created_at: DateTime<Utc>,
+    /// When a batch or a hierarchy last changed it.
+    pub updated_at: DateTime<Utc>,
+}
+
+/// A batch as stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    /// Its id.
+    pub batch_id: Uuid,
+    /// Dataset it belongs to.
+    pub dataset_id: Uuid,
+    /// From 1.
+    pub sequence: u32,
+    /// Its rows.
+    pub rows: u64,
+    /// Cells that `trim` changed.
+    pub trimmed_cells: u64,
+    /// What the caller should know.
+    pub warnings: Vec<Warning>,
+    /// When committed.
+    pub created_at: DateTime<Utc>,
+}
+
+/// What a job is to do. Pins what it works on: a retry finds the same input.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum JobSpec {
+    /// A search.
+    Search {
+        /// The demands.
+        demand: Demand,
+        /// Batches up to this sequence are the input.
+        through_batch: u32,
+        /// The declaration in force when the job was submitted, hierarchies included.
+        declaration: DatasetDeclaration,
+    },
+}
+
+impl JobSpec {
+    /// The `kind` of the HTTP contract.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Search { .. } => "search",
+        }
+    }
+}
+
+/// Where a job stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema, sqlx::Type)]
+#[serde(rename_all = "snake_case")]
+#[sqlx(type_name = "job_state", rename_all = "snake_case")]
+pub enum JobState {
+    /// Waits for a worker.
+    Queued,
+    /// A worker holds its lease.
+    Running,
+    /// Ended with an outcome.
+    Succeeded,
+    /// Ended without.
+    Failed,
+    /// Ended on request.
+    Cancelled,
+}
+
+impl JobState {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Queued,
+        Self::Running,
+        Self::Succeeded,
+        Self::Failed,
+        Self::Cancelled,
+    ];
+
+    /// Whether nothing changes any more.
+    #[must_use]
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed | Self::Cancelled)
+    }
+}
+
+/// What a succeeded job found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema, sqlx::Type)]
+#[serde(rename_all = "snake_case")]
+#[sqlx(type_name = "job_outcome", rename_all = "snake_case")]
+pub enum JobOutcome {
+    /// A front with at least one solution.
+    Front,
+    /// No policy meets the demands.
+    Infeasible,
+    /// Out of time or evaluations; the front is the best so far.
+    Stopped,
+}
+
+/// How far a job is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct JobProgress {
+    /// Distinct policies evaluated.
+    pub evaluations: u64,
+    /// Number of policies, in decimal.
+    pub search_space: String,
+    /// Share of the work done, `0..=1`.
+    pub fraction: f64,
+    /// What is being done.
+    pub phase: String,
+    /// When this was noted (database time).
+    pub updated_at: DateTime<Utc>,
+}
+
+/// Why a job failed: a stable code and words without any cell value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JobFailure {
+    /// `internal`, `attempts_exhausted`, `dataset_gone`, `hierarchy_missing_values`, `search_space_too_large`, `verification_failed`.
+    pub code: String,
+    /// In words.
+    pub detail: String,
+}
+
+/// A job as stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Job {
+    /// Its id.
+    pub job_id: Uuid,
+    /// Dataset it works on.
+    pub dataset_id: Uuid,
+    /// `search` ...
+    pub kind: String,
+    /// Where it stands.
+    pub state: JobState,
+    /// What it found.
+    pub outcome: Option<JobOutcome>,
+    /// Why nothing, where `infeasible`.
+    pub reason: Option<Reason>,
+    /// How far it is.
+    pub progress: JobProgress,
+    /// Attempts begun.
+    pub attempt: u32,
+    /// When submitted.
+    pub created_at: DateTime<Utc>,
+    /// When last claimed.
+    pub started_at: Option<DateTime<Utc>>,
+    /// When it ended.
+    pub finished_at: Option<DateTime<Utc>>,
+    /// What the caller should know.
+    pub warnings: Vec<Warning>,
+    /// Why it failed.
+    pub failure: Option<JobFailure>,
+    /// The release it made, where one was asked for.
+    pub release_id: Option<Uuid>,
+    /// Counts every visible change: the `ETag`.
+    pub version: i64,
+}
+
+/// A job that a worker holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lease {
+    /// The job.
+    pub job_id: Uuid,
+    /// Dataset it works on.
+    pub dataset_id: Uuid,
+    /// What to do.
+    pub spec: JobSpec,
+    /// Attempt, from 1.
+    pub attempt: u32,
+    /// Proof of holding; every write must show it.
+    pub token: Uuid,
+}
+
+/// A release: the record for the data-protection officer. Holds no cell value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ReleaseRecord {
+    /// Its id.
+    pub release_id: Uuid,
+    /// Dataset released from.
+    pub dataset_id: Uuid,
+    /// Name of the dataset when released.
+    pub dataset_name: String,
+    /// Job whose front holds the solution.
+    pub job_id: Uuid,
+    /// Which solution.
+    pub solution_id: u32,
+    /// Batches that went in.
+    pub batches: Vec<BatchRecord>,
+    /// What was asked of the job and of the release.
+    pub configuration: ReleaseConfiguration,
+    /// SHA-256 of the configuration's canonical JSON, hexadecimal.
+    pub configuration_sha256: String,
+    /// Version of each quasi-identifier's hierarchy, by name.
+    pub hierarchy_digests: std::collections::BTreeMap<String, String>,
+    /// The policy applied.
+    pub recoding: RecodingReport,
+    /// Seeds of every random choice.
+    pub seeds: std::collections::BTreeMap<String, u64>,
+    /// Achieved privacy, as measured by the engine on the solution.
+    pub privacy: Privacy,
+    /// Achieved risk.
+    pub risk: Risk,
+    /// Rows of the input: `released_rows + suppressed_rows + pending_rows`.
+    pub rows_in: u64,
+    /// Rows released.
+    pub released_rows: u64,
+    /// Rows withheld (or masked).
+    pub suppressed_rows: u64,
+    /// Rows that wait for a later release (series); 0 otherwise.
+    pub pending_rows: u64,
+    /// Released classes.
+    pub classes: u64,
+    /// Columns of the data, in order.
+    pub columns: Vec<String>,
+    /// What the independent verifier measured.
+    pub verification: Verification,
+    /// SHA-256 of the CSV form, hexadecimal.
+    pub csv_sha256: String,
+    /// Bytes of the CSV form.
+    pub csv_bytes: u64,
+    /// Version of this software.
+    pub software_version: String,
+    /// When made (database time).
+    pub created_at: DateTime<Utc>,
+}
+
+/// A batch in a release record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct BatchRecord {
+    /// Its id.
+    pub batch_id: Uuid,
+    /// Its sequence.
+    pub sequence: u32,
+    /// Its rows.
+    pub rows: u64,
+}
+
+/// What was asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ReleaseConfiguration {
+    /// Of the job.
+    pub demand: Demand,
+    /// Of the release.
+    pub release: ReleaseDemand,
+}
+
+/// A repeatable request: the caller's `Idempotency-Key` and what the request was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Once {
+    /// The caller's key, 1 to 255 characters.
+    pub key: String,
+    /// SHA-256 over method, path with query, and body (for an upload: the content's digest).
+    pub fingerprint: [u8; 32],
+}
+
+/// An answer that can be given again word for word.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// `Location`, where one is answered.
+    pub location: Option<String>,
+    /// JSON body.
+    pub body: Value,
+}
+
+/// One page of a list, newest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page<T> {
+    /// The items.
+    pub items: Vec<T>,
+    /// Where the next page begins; `None` at the end.
+    pub next_cursor: Option<String>,
+}
+
+/// Which page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageRequest {
+    /// 1 to 500.
+    pub limit: u32,
+    /// From an earlier page.
+    pub cursor: Option<String>,
+}

@@ -1,0 +1,211 @@
+//! Batches back to tables. Opens the quasi and the auxiliary partition, never the identity partition.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::batches::BatchRow;
+use super::partition::{self, Layout};
+use super::statement::{Statement, count, small_count, small_stored, statement};
+use super::{Error, Store, aside};
+use crate::anonymize::table::{Block, Column, Schema, Table};
+use crate::vault::{DataKey, Place, Purpose};
+
+const GET_BATCH_CHUNK: Statement = statement!("get_batch_chunk");
+
+impl Store {
+    /// Loads the quasi and auxiliary partitions (never the identity partition) of all batches up to a sequence.
+    ///
+    /// Rows are in order of batch, then of upload. Holds no connection while a chunk is opened. Memory: one `u32` per
+    /// row and column, the distinct values, one chunk.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Sealed`] if a chunk was changed or moved, [`Error::Form`] if one is lost; the
+    /// database's.
+    pub async fn load_table(
+        &self,
+        dataset_id: Uuid,
+        schema: &Schema,
+        through_batch: u32,
+    ) -> Result<Table, Error> {
+        let layout = layout(schema);
+        let has_subjects = schema.subject().is_some();
+        let mut table = Table::with_columns(&schema.releasable(), has_subjects);
+        let mut partitions = vec![self.quasi(dataset_id, &layout).await?];
+        if !layout.auxiliary.is_empty() {
+            partitions.push(self.auxiliary(dataset_id, &layout).await?);
+        }
+        for batch in self.complete_batches(dataset_id, through_batch).await? {
+            for partition in &partitions {
+                table = self.append(table, &batch, partition).await?;
+            }
+            table.rows += usize::try_from(batch.rows).unwrap_or(0);
+            let columns = table.columns.iter().flatten().chain(&table.subjects);
+            if columns
+                .into_iter()
+                .any(|column| column.codes.len() != table.rows)
+            {
+                return Err(Error::Form(
+                    "a batch whose columns are not of one length".to_owned(),
+                ));
+            }
+        }
+        Ok(table)
+    }
+
+    /// Distinct non-missing values of one attribute over all batches, in order of first appearance: to check a new
+    /// hierarchy against. Identifying attributes are not opened: no values.
+    ///
+    /// # Errors
+    /// As [`Store::load_table`].
+    pub async fn column_values(
+        &self,
+        dataset_id: Uuid,
+        schema: &Schema,
+        position: usize,
+    ) -> Result<Vec<String>, Error> {
+        let layout = layout(schema);
+        let partition = if layout.quasi.contains(&position) {
+            self.quasi(dataset_id, &layout).await?
+        } else if layout.auxiliary.contains(&position) {
+            self.auxiliary(dataset_id, &layout).await?
+        } else {
+            return Ok(Vec::new());
+        };
+        let wanted: Vec<bool> = (0..schema.attributes().len())
+            .map(|index| index == position)
+            .collect();
+        let mut table = Table::with_columns(&wanted, false);
+        for batch in self.complete_batches(dataset_id, u32::MAX).await? {
+            table = self.append(table, &batch, &partition).await?;
+            for column in table.columns.iter_mut().flatten() {
+                column.codes.clear();
+            }
+        }
+        let column = table.columns.into_iter().nth(position).flatten();
+        let dictionary = column.unwrap_or_default().dictionary;
+        Ok(dictionary.iter().map(str::to_owned).collect())
+    }
+
+    async fn complete_batches(
+        &self,
+        dataset_id: Uuid,
+        through_batch: u32,
+    ) -> Result<Vec<BatchRow>, Error> {
+        let batches = self.batch_rows(dataset_id, through_batch).await?;
+        let sequences = batches.iter().map(|batch| small_count(batch.sequence));
+        if sequences.eq(1..=u32::try_from(batches.len()).unwrap_or(u32::MAX)) {
+            Ok(batches)
+        } else {
+            Err(Error::Form("a batch is lost".to_owned()))
+        }
+    }
+
+    async fn quasi(&self, dataset_id: Uuid, layout: &Layout) -> Result<Partition, Error> {
+        let columns = layout.quasi.iter().copied().map(Target::Attribute);
+        let subject = layout.subject.map(|_| Target::Subject);
+        Ok(Partition {
+            dataset_id,
+            purpose: Purpose::Quasi,
+            key: Arc::new(self.data_key(dataset_id, Purpose::Quasi).await?),
+            targets: columns.chain(subject).collect(),
+        })
+    }
+
+    async fn auxiliary(&self, dataset_id: Uuid, layout: &Layout) -> Result<Partition, Error> {
+        let columns = layout.auxiliary.iter().copied().map(Target::Attribute);
+        Ok(Partition {
+            dataset_id,
+            purpose: Purpose::Auxiliary,
+            key: Arc::new(self.data_key(dataset_id, Purpose::Auxiliary).await?),
+            targets: columns.collect(),
+        })
+    }
+
+    /// Appends one partition of a batch to the columns of the table that it concerns.
+    async fn append(
+        &self,
+        mut table: Table,
+        batch: &BatchRow,
+        partition: &Partition,
+    ) -> Result<Table, Error> {
+        let chunks = match partition.purpose {
+            Purpose::Quasi => batch.quasi_chunks,
+            _ => batch.auxiliary_chunks,
+        };
+        let mut rows = 0;
+        for sequence in 0..small_count(chunks) {
+            let place = Place {
+                dataset_id: partition.dataset_id,
+                holder_id: batch.batch_id,
+                purpose: partition.purpose,
+                sequence,
+            };
+            let sealed = self.batch_chunk(&place).await?;
+            let (key, targets) = (Arc::clone(&partition.key), Arc::clone(&partition.targets));
+            let appended = aside(move || {
+                let block = partition::open(&sealed, &key, &place)?;
+                append_block(&mut table, &block, &targets)?;
+                Ok((table, block.rows as u64))
+            });
+            let (longer, more) = appended.await?;
+            table = longer;
+            rows += more;
+        }
+        if rows == count(batch.rows) {
+            Ok(table)
+        } else {
+            Err(Error::Form("rows of a batch are lost".to_owned()))
+        }
+    }
+
+    async fn batch_chunk(&self, place: &Place) -> Result<Vec<u8>, Error> {
+        let payload: Option<Vec<u8>> = sqlx::query_scalar(GET_BATCH_CHUNK.text)
+            .bind(place.dataset_id)
+            .bind(place.holder_id)
+            .bind(place.purpose)
+            .bind(small_stored(place.sequence))
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(GET_BATCH_CHUNK.failed())?;
+        // A dataset can be deleted while it is read.
+        payload.ok_or(Error::NotFound("dataset"))
+    }
+}
+
+/// A partition being read.
+struct Partition {
+    dataset_id: Uuid,
+    purpose: Purpose,
+    key: Arc<DataKey>,
+    /// Where each column of its blocks goes.
+    targets: Arc<[Target]>,
+}
+
+#[derive(Clone, Copy)]
+enum Target {
+    Attribute(usize),
+    Subject,
+}
+
+fn layout(schema: &Schema) -> Layout {
+    let attributes = schema.attributes().iter();
+    Layout::of(attributes.map(|attribute| &attribute.declaration))
+}
+
+/// Appends a block to the table's columns; one that the table does not have is passed over.
+fn append_block(table: &mut Table, block: &Block, targets: &[Target]) -> Result<(), Error> {
+    if block.columns.len() != targets.len() {
+        return Err(Error::Form("a chunk of other columns".to_owned()));
+    }
+    for (column, target) in block.columns.iter().zip(targets) {
+        let own: Option<&mut Column> = match *target {
+            Target::Attribute(position) => table.columns.get_mut(position).and_then(Option::as_mut),
+            Target::Subject => table.subjects.as_mut(),
+        };
+        if let Some(own) = own {
+            own.append(column);
+        }
+    }
+    Ok(())
+}

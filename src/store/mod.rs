@@ -1,0 +1,151 @@
+//! The store: everything durable, in Postgres, through one type.
+//!
+//! One method is one transaction is one name. Statements live in `sql/`, one file each. Payloads (rows, released rows)
+//! are blocks: encoded, compressed, sealed by the [`crate::vault`], about a megabyte each. All times are the database's.
+
+//!
+//! Locks are taken in one order, so that no two transactions wait for each other: idempotency key, dataset, job or
+//! staging. Whoever inserts rows that refer to a dataset holds the dataset first.
+
+mod batches;
+mod chunk;
+mod datasets;
+mod error;
+mod fronts;
+mod jobs;
+mod keys;
+mod leases;
+mod load;
+mod maintenance;
+mod once;
+mod page;
+mod partition;
+mod releases;
+mod staging;
+mod statement;
+mod uploads;
+
+use std::sync::Arc;
+
+use sqlx::pool::PoolConnection;
+use sqlx::{PgPool, Postgres, Transaction};
+use uuid::Uuid;
+
+use crate::anonymize::report::{Front, Reason};
+use crate::ingest::Warning;
+use crate::job::{JobFailure, JobOutcome, JobSpec};
+use crate::vault::Vault;
+pub use error::Error;
+pub use releases::ReleaseDraft;
+use statement::database_error;
+pub use uploads::Upload;
+
+/// Handle on the database; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Store {
+    pool: PgPool,
+    vault: Arc<Vault>,
+}
+
+/// A new job, whole.
+#[derive(Debug, Clone)]
+pub struct NewJob {
+    /// Dataset it works on.
+    pub dataset_id: Uuid,
+    /// What to do.
+    pub spec: JobSpec,
+    /// Size of the search space, in decimal.
+    pub search_space: String,
+    /// What the caller should know.
+    pub warnings: Vec<Warning>,
+    /// Known at once to be infeasible: the job is stored as ended, with this empty front.
+    pub infeasible: Option<(Reason, Front)>,
+    /// Attempts before it fails for good.
+    pub max_attempts: u32,
+    /// Queued jobs beyond which the backlog is full.
+    pub max_queued: u32,
+}
+
+/// How a worker ends a job.
+#[derive(Debug, Clone)]
+pub enum Finish {
+    /// With an outcome and a front (which may be empty), and the release if one was asked for and made.
+    Succeeded {
+        /// What was found.
+        outcome: JobOutcome,
+        /// Why nothing.
+        reason: Option<Reason>,
+        /// The front.
+        front: Front,
+    },
+    /// Without; retried if `retryable` and attempts remain.
+    Failed {
+        /// Why.
+        failure: JobFailure,
+        /// Whether another attempt may do better.
+        retryable: bool,
+    },
+    /// The cancel request was obeyed.
+    Cancelled,
+    /// The process stops: the job goes back to the queue at once and the attempt does not count.
+    Released,
+}
+
+/// What a heartbeat learns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heartbeat {
+    /// Go on.
+    Held,
+    /// Go on only to stop: the caller wants it cancelled.
+    CancelRequested,
+    /// The lease is lost: whatever is computed will be refused.
+    Lost,
+}
+
+/// A front with where it belongs.
+#[derive(Debug, Clone)]
+pub struct StoredFront {
+    /// Job that found it.
+    pub job_id: Uuid,
+    /// Its dataset.
+    pub dataset_id: Uuid,
+    /// What the job was to do.
+    pub spec: JobSpec,
+    /// The front.
+    pub front: Front,
+}
+
+impl Store {
+    /// Connects to nothing yet; wraps a pool.
+    #[must_use]
+    pub fn new(pool: PgPool, vault: Arc<Vault>) -> Self {
+        Self { pool, vault }
+    }
+
+    async fn connection(&self) -> Result<PoolConnection<Postgres>, Error> {
+        let connection = self.pool.acquire().await;
+        connection.map_err(|error| database_error("acquire", error))
+    }
+
+    async fn begin(&self) -> Result<Transaction<'static, Postgres>, Error> {
+        let transaction = self.pool.begin().await;
+        transaction.map_err(|error| database_error("begin", error))
+    }
+}
+
+async fn commit(transaction: Transaction<'static, Postgres>) -> Result<(), Error> {
+    let committed = transaction.commit().await;
+    committed.map_err(|error| database_error("commit", error))
+}
+
+/// Runs work that would keep an async thread from its other tasks for milliseconds: sealing, opening, compressing.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(_) => Err(Error::Form(
+            "the work on a chunk did not come to its end".to_owned(),
+        )),
+    }
+}

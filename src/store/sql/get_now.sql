@@ -1,0 +1,2 @@
+-- get_now: database time.
+select now()

@@ -1,0 +1,3 @@
+-- insert_front: stores a front without its solutions.
+insert into front (job_id, summary)
+values ($1, $2::text::json)

@@ -1,0 +1,15 @@
+-- list_datasets: a page of datasets, newest first, after the given place.
+select
+    d.dataset_id, d.declaration, d.rows, d.subjects, d.batches, d.created_at, d.updated_at,
+    a.distinct_values, a.hierarchy_digests
+from dataset d
+cross join lateral (
+    select
+        array_agg(distinct_values order by position) as distinct_values,
+        array_agg(hierarchy_digest order by position) as hierarchy_digests
+    from attribute
+    where dataset_id = d.dataset_id
+) a
+where $1::timestamptz is null or (d.created_at, d.dataset_id) < ($1, $2::uuid)
+order by d.created_at desc, d.dataset_id desc
+limit $3
