@@ -3,10 +3,16 @@
 #![deny(missing_docs)]
 
 pub mod anonymize;
+pub mod config;
 pub mod declaration;
 pub mod fault;
+pub mod form;
+pub mod http;
 pub mod ingest;
 pub mod job;
+pub mod pool;
+pub mod publish;
 pub mod reproduce;
 pub mod store;
+pub mod telemetry;
 pub mod vault;

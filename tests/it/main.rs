@@ -3,6 +3,7 @@
 mod counting;
 mod declarations;
 mod engine;
+mod form;
 mod golden;
 mod hierarchies;
 mod ingest;

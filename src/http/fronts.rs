@@ -1,0 +1,138 @@
+//! Fronts: the policies a job found, as JSON or CSV.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::App;
+use super::extract::Id;
+use super::failures::DownloadFailures;
+use super::negotiate::{self, choose};
+use super::problem::Problem;
+use super::query::{FromQuery, Parameters, Query};
+use crate::anonymize::report::{Front, RecodingReport, Solution};
+use crate::declaration::Role;
+use crate::form::Form;
+use crate::job::JobSpec;
+use crate::store::StoredFront;
+
+/// A front with where it belongs.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct FrontView {
+    /// Job that found it.
+    job_id: Uuid,
+    /// Its dataset.
+    dataset_id: Uuid,
+    /// The policies and how they were found.
+    #[serde(flatten)]
+    front: Front,
+}
+
+/// Which form.
+#[derive(Debug)]
+pub(super) struct FormQuery {
+    format: Option<String>,
+}
+
+impl FromQuery for FormQuery {
+    const NAMES: &'static [&'static str] = &["format"];
+
+    fn take(parameters: &mut Parameters) -> Self {
+        Self {
+            format: parameters.text("format"),
+        }
+    }
+}
+
+/// Gives the front of a job that succeeded.
+///
+/// Solutions are sorted by the first objective, then the second, then the policy. The front of an infeasible demand is
+/// empty. A job that is not finished, failed or was cancelled has none: `409 front_not_ready`. CSV has one line per
+/// solution: `solution_id,recommended,level:<attribute>...,<objective>...,released_rows,suppressed_rows,classes,k`.
+#[utoipa::path(get, path = "/v1/jobs/{job_id}/front", tag = "jobs",
+    params(("job_id" = Uuid, Path, description = "The job"),
+        ("format" = Option<String>, Query, description = "`json` (default) or `csv`; wins over `Accept`")),
+    responses((status = 200, description = "The front", content(
+            (FrontView = "application/json"), (String = "text/csv"))), DownloadFailures))]
+pub(super) async fn read_front(
+    State(app): State<App>,
+    Id(job_id): Id,
+    Query(query): Query<FormQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let form = choose(&headers, query.format.as_deref(), &[Form::Json, Form::Csv])?;
+    let stored = app.services.store.front(job_id).await?;
+    let mut response = if form == Form::Csv {
+        as_csv(&stored).map_err(Problem::internal)?.into_response()
+    } else {
+        axum::Json(FrontView {
+            job_id: stored.job_id,
+            dataset_id: stored.dataset_id,
+            front: stored.front,
+        })
+        .into_response()
+    };
+    let headers = response.headers_mut();
+    let content_type = HeaderValue::from_static(negotiate::content_type(form));
+    headers.insert(header::CONTENT_TYPE, content_type);
+    headers.insert(header::VARY, HeaderValue::from_static("accept"));
+    Ok(response)
+}
+
+fn as_csv(stored: &StoredFront) -> Result<Vec<u8>, csv::Error> {
+    let JobSpec::Search { declaration, .. } = &stored.spec;
+    let quasi_identifiers: Vec<&str> = declaration
+        .attributes
+        .iter()
+        .filter(|attribute| attribute.role == Role::QuasiIdentifying)
+        .map(|attribute| attribute.name.as_str())
+        .collect();
+    let objectives: Vec<&str> = stored
+        .front
+        .objectives
+        .iter()
+        .map(|objective| objective.name.as_str())
+        .collect();
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut header = vec!["solution_id".to_owned(), "recommended".to_owned()];
+    header.extend(quasi_identifiers.iter().map(|name| format!("level:{name}")));
+    header.extend(objectives.iter().map(|&name| name.to_owned()));
+    let counts = ["released_rows", "suppressed_rows", "classes", "k"];
+    header.extend(counts.map(str::to_owned));
+    writer.write_record(header)?;
+    for solution in &stored.front.solutions {
+        writer.write_record(line(solution, &quasi_identifiers, &objectives))?;
+    }
+    writer
+        .into_inner()
+        .map_err(|error| csv::Error::from(error.into_error()))
+}
+
+fn line(solution: &Solution, quasi_identifiers: &[&str], objectives: &[&str]) -> Vec<String> {
+    let RecodingReport::FullDomain { levels } = &solution.recoding;
+    let mut line = vec![
+        solution.solution_id.to_string(),
+        solution.recommended.to_string(),
+    ];
+    line.extend(quasi_identifiers.iter().map(|&name| {
+        levels
+            .get(name)
+            .map_or_else(String::new, ToString::to_string)
+    }));
+    // As in JSON, so that both forms show the same digits.
+    line.extend(objectives.iter().map(|&name| {
+        let value = solution.objectives.get(name);
+        value.map_or_else(String::new, |&value| serde_json::json!(value).to_string())
+    }));
+    let counts = [
+        solution.released_rows,
+        solution.suppressed_rows,
+        solution.classes,
+        solution.privacy.k,
+    ];
+    line.extend(counts.map(|count| count.to_string()));
+    line
+}

@@ -1,0 +1,174 @@
+//! From checked demands to a job: sizes, demands that cannot be met, what the caller should know.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::App;
+use super::datasets::compiled;
+use super::problem::Problem;
+use crate::anonymize::report::Reason;
+use crate::anonymize::{empty_front, impossible, search_space};
+use crate::declaration::{
+    AttributeDeclaration, DatasetDeclaration, Demand, PrivacyModel, Role, SearchMethod,
+};
+use crate::fault::{Fault, FaultCode};
+use crate::ingest::Warning;
+use crate::job::{Dataset, JobSpec};
+use crate::store::NewJob;
+
+/// A job on a dataset as it is now.
+pub(super) fn prepare(app: &App, dataset: &Dataset, demand: Demand) -> Result<NewJob, Problem> {
+    let config = &app.services.config;
+    let schema = compiled(&dataset.declaration)?;
+    if dataset.rows == 0 {
+        let detail = "the dataset has no rows; append a batch first";
+        let fault = Fault::at("/dataset_id", FaultCode::DatasetEmpty, detail);
+        return Err(Problem::fault(fault));
+    }
+    let search_space = search_space(&schema.level_counts());
+    let limit = config.search.exact_search_space;
+    if demand.search.method == SearchMethod::Exact && exceeds(&search_space, limit) {
+        let detail = format!(
+            "the search space of {search_space} policies exceeds the {limit} that `exact` may search; use `auto` or `nsga2`"
+        );
+        let fault = Fault::at("/search/method", FaultCode::SearchSpaceTooLarge, detail);
+        return Err(Problem::fault(fault));
+    }
+    let infeasible = cannot_be_met(dataset, &demand).map(|reason| {
+        (
+            reason,
+            empty_front(&demand, &schema, dataset.rows, dataset.subjects),
+        )
+    });
+    Ok(NewJob {
+        dataset_id: dataset.dataset_id,
+        warnings: warnings(dataset, &demand),
+        spec: JobSpec::Search {
+            demand,
+            through_batch: dataset.batches,
+            declaration: dataset.declaration.clone(),
+        },
+        search_space,
+        infeasible,
+        max_attempts: config.worker.max_attempts,
+        max_queued: config.worker.max_queued,
+    })
+}
+
+/// Why no policy can meet the demands, as far as counts alone tell.
+fn cannot_be_met(dataset: &Dataset, demand: &Demand) -> Option<Reason> {
+    let attributes = &dataset.declaration.attributes;
+    let has_subject = attributes.iter().any(|attribute| attribute.subject);
+    let distinct_values: BTreeMap<String, u64> = attributes
+        .iter()
+        .zip(&dataset.distinct_values)
+        .filter(|(attribute, _)| attribute.role == Role::Sensitive)
+        .map(|(attribute, &distinct)| (attribute.name.clone(), distinct))
+        .collect();
+    let subjects = has_subject.then_some(dataset.subjects);
+    impossible(&demand.privacy, dataset.rows, subjects, &distinct_values)
+}
+
+/// Whether a number in decimal, of any length, is above a limit.
+fn exceeds(decimal: &str, limit: u64) -> bool {
+    decimal.parse::<u64>().map_or(true, |size| size > limit)
+}
+
+fn warning(code: &str, column: Option<&str>, detail: impl Into<String>) -> Warning {
+    Warning {
+        code: code.to_owned(),
+        detail: detail.into(),
+        column: column.map(str::to_owned),
+    }
+}
+
+/// One warning per quasi-identifier without a hierarchy (user-cases UC-05).
+pub(super) fn implicit_hierarchies(declaration: &DatasetDeclaration) -> Vec<Warning> {
+    let bare = |attribute: &&AttributeDeclaration| {
+        attribute.role == Role::QuasiIdentifying && attribute.hierarchy.is_none()
+    };
+    let detail = "no hierarchy is declared: the column has two levels, the value and `*`";
+    declaration
+        .attributes
+        .iter()
+        .filter(bare)
+        .map(|attribute| warning("implicit_hierarchy", Some(&attribute.name), detail))
+        .collect()
+}
+
+fn warnings(dataset: &Dataset, demand: &Demand) -> Vec<Warning> {
+    let declaration = &dataset.declaration;
+    let mut warnings = implicit_hierarchies(declaration);
+    if !declaration.attributes.iter().any(|found| found.subject) {
+        let detail = "no subject column is declared: every row is taken for a person of its own";
+        warnings.push(warning("rows_are_subjects", None, detail));
+    }
+    for (attribute, &distinct) in declaration.attributes.iter().zip(&dataset.distinct_values) {
+        let name = Some(attribute.name.as_str());
+        if attribute.role == Role::QuasiIdentifying && distinct == dataset.rows && distinct > 1 {
+            warnings.push(warning(
+                "unique_quasi_identifier",
+                name,
+                unique(attribute, distinct),
+            ));
+        }
+        let has_model = demand.privacy.iter().any(|model| match model {
+            PrivacyModel::DistinctLDiversity { attribute: of, .. } => *of == attribute.name,
+            PrivacyModel::KAnonymity { .. } => false,
+        });
+        if attribute.role == Role::Sensitive && !has_model {
+            let detail = "no model protects this sensitive column: a class may share one value";
+            warnings.push(warning("sensitive_without_model", name, detail));
+        }
+    }
+    warnings
+}
+
+/// User-cases UC-55.
+fn unique(attribute: &AttributeDeclaration, rows: u64) -> String {
+    let way_out = if attribute.hierarchy.is_some() {
+        "only its upper levels can help"
+    } else {
+        "only `*` can help"
+    };
+    format!(
+        "the column has {rows} distinct values in {rows} rows: {way_out}; if it names persons or records, declare it `identifying`"
+    )
+}
+
+/// The faults of job fields that can be told without a valid declaration.
+pub(super) fn faults_of_shape(fields: &Map<String, Value>) -> Vec<Fault> {
+    let nameless = DatasetDeclaration {
+        name: String::new(),
+        attributes: Vec::new(),
+        default_role: None,
+    };
+    let shape = |fault: &Fault| {
+        matches!(
+            fault.code,
+            FaultCode::UnknownField
+                | FaultCode::MissingField
+                | FaultCode::WrongType
+                | FaultCode::OutOfRange
+                | FaultCode::UnknownValue
+                | FaultCode::NotSupported
+        )
+    };
+    let faults = Demand::parse(&Value::Object(fields.clone()), &nameless).err();
+    let faults = faults.unwrap_or_default().into_iter();
+    faults.filter(shape).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_space_beyond_64_bits_exceeds_every_limit() {
+        // UC-56: 40 quasi-identifiers of 5 levels, 5^40.
+        assert!(exceeds("9094947017729282379150390625", u64::MAX));
+        assert!(exceeds("11", 10));
+        assert!(!exceeds("10", 10));
+    }
+}

@@ -1,0 +1,411 @@
+//! Makes a release: loads the rows, renders, verifies, stages. Whoever asked commits it in a transaction of its own.
+//!
+//! A release passes two checks. The verifier regroups the rendered texts by code of its own; and what it counts must be
+//! what the search promised for the solution, or one of the two is wrong and nothing leaves. The CSV form is hashed
+//! block by block while the blocks are staged, by the writer that later serves it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::anonymize::release::{self, Recipe, Rendered};
+use crate::anonymize::report::{RecodingReport, Solution};
+use crate::anonymize::table::{Block, BlockBuilder, Schema, Table};
+use crate::anonymize::verify::{self, Verification, VerificationFailure};
+use crate::declaration::{ReleaseDemand, Role};
+use crate::fault::{Fault, FaultCode};
+use crate::form::{Form, Writer};
+use crate::job::{BatchRecord, JobSpec, ReleaseConfiguration, ReleaseRecord};
+use crate::pool::CpuPool;
+use crate::store::{ReleaseDraft, Store, StoredFront};
+use crate::telemetry::chain;
+
+/// Why there is no release.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The verifier refused it; nothing is stored.
+    #[error(transparent)]
+    Verification(#[from] VerificationFailure),
+    /// A column that cannot be released, or is not there, was asked for.
+    #[error("the release cannot be made as asked")]
+    Faults(Vec<Fault>),
+    /// The rows could not be recoded.
+    #[error("the release could not be rendered")]
+    Render(#[source] crate::anonymize::Error),
+    /// The store.
+    #[error("the release could not be stored")]
+    Store(#[source] crate::store::Error),
+    /// The work panicked.
+    #[error(transparent)]
+    Panicked(#[from] crate::pool::Panicked),
+}
+
+/// What is released of what, put together once and shared with the CPU threads.
+struct Plan {
+    schema: Schema,
+    configuration: ReleaseConfiguration,
+    solution: Solution,
+    columns: Option<Vec<String>>,
+}
+
+/// A release that passed its checks and is staged.
+struct Staged {
+    draft: ReleaseDraft,
+    rendered: Arc<Rendered>,
+    verification: Verification,
+    csv: CsvDigest,
+}
+
+/// The CSV form of a release as it grows.
+struct CsvDigest {
+    writer: Writer,
+    buffer: Vec<u8>,
+    hash: Sha256,
+    bytes: u64,
+}
+
+/// Renders, verifies and stages a release of one solution of a front.
+///
+/// # Errors
+/// See [`Error`]; nothing stays staged then.
+pub async fn publish(
+    store: &Store,
+    pool: &CpuPool,
+    front: &StoredFront,
+    solution: &Solution,
+    demand: &ReleaseDemand,
+) -> Result<(ReleaseDraft, ReleaseRecord), Error> {
+    let JobSpec::Search {
+        demand: asked,
+        through_batch,
+        declaration,
+    } = &front.spec;
+    let schema = Schema::compile(declaration).map_err(|_| {
+        Error::Store(crate::store::Error::Form(
+            "a declaration that does not compile".to_owned(),
+        ))
+    })?;
+    let columns = chosen_columns(&schema, demand).map_err(Error::Faults)?;
+    let table = store
+        .load_table(front.dataset_id, &schema, *through_batch)
+        .await
+        .map_err(Error::Store)?;
+    let plan = Arc::new(Plan {
+        schema,
+        configuration: ReleaseConfiguration {
+            demand: asked.clone(),
+            release: demand.clone(),
+        },
+        solution: solution.clone(),
+        columns,
+    });
+    let work = {
+        let plan = Arc::clone(&plan);
+        move || plan.render(&table)
+    };
+    let (rendered, verification) = pool.run(work).await??;
+    let rendered = Arc::new(rendered);
+    let (draft, csv) = stage(store, pool, front, &rendered).await?;
+    let batches = store.batches(front.dataset_id, *through_batch).await;
+    let (batches, created_at) = match (batches, store.now().await) {
+        (Ok(batches), Ok(now)) => (batches, now),
+        (Err(error), _) | (_, Err(error)) => {
+            return Err(give_up(store, draft, Error::Store(error)).await);
+        }
+    };
+    let staged = Staged {
+        draft,
+        rendered,
+        verification,
+        csv,
+    };
+    Ok(plan.record(front, staged, batches, created_at))
+}
+
+impl Plan {
+    fn render(&self, table: &Table) -> Result<(Rendered, Verification), Error> {
+        let RecodingReport::FullDomain { levels } = &self.solution.recoding;
+        let recipe = Recipe {
+            levels,
+            privacy: &self.configuration.demand.privacy,
+            row_order: self.configuration.release.row_order,
+            seed: self.configuration.demand.search.seed,
+            columns: self.columns.as_deref(),
+            suppressed_rows: self.configuration.release.suppressed_rows,
+        };
+        let rendered = release::render(table, &self.schema, &recipe).map_err(Error::Render)?;
+        let limit = self.configuration.demand.suppression_limit;
+        let verification = verify::verify(table, &self.schema, &recipe, limit, &rendered)?;
+        let is_whole = self.schema.quasi_identifiers().iter().all(|position| {
+            rendered
+                .columns
+                .iter()
+                .any(|column| column.position == *position)
+        });
+        self.compare(table.rows as u64, is_whole, &verification)?;
+        Ok((rendered, verification))
+    }
+
+    /// The search and the verifier count by different code: they must agree.
+    ///
+    /// Left-out quasi-identifiers join classes: then there are as many at most, and each is as large at least.
+    fn compare(
+        &self,
+        rows_in: u64,
+        is_whole: bool,
+        verification: &Verification,
+    ) -> Result<(), VerificationFailure> {
+        let solution = &self.solution;
+        let rows = solution.released_rows + solution.suppressed_rows;
+        let (found, promised) = (verification, solution);
+        let figures = [
+            ("input rows", rows_in, rows, rows_in == rows),
+            (
+                "released rows",
+                found.released_rows,
+                promised.released_rows,
+                found.released_rows == promised.released_rows,
+            ),
+            (
+                "suppressed rows",
+                found.suppressed_rows,
+                promised.suppressed_rows,
+                found.suppressed_rows == promised.suppressed_rows,
+            ),
+            (
+                "classes",
+                found.classes,
+                promised.classes,
+                found.classes == promised.classes
+                    || (!is_whole && found.classes <= promised.classes),
+            ),
+            (
+                "k",
+                found.k,
+                promised.privacy.k,
+                found.k == promised.privacy.k || (!is_whole && found.k >= promised.privacy.k),
+            ),
+        ];
+        let failures: Vec<String> = figures
+            .iter()
+            .filter(|(_, _, _, agrees)| !agrees)
+            .map(|(name, measured, promised, _)| {
+                format!("{name}: the search found {promised}, the release has {measured}")
+            })
+            .collect();
+        if failures.is_empty() {
+            Ok(())
+        } else {
+            Err(VerificationFailure { failures })
+        }
+    }
+
+    /// The record of what was made.
+    fn record(
+        &self,
+        front: &StoredFront,
+        staged: Staged,
+        batches: Vec<BatchRecord>,
+        created_at: DateTime<Utc>,
+    ) -> (ReleaseDraft, ReleaseRecord) {
+        let Staged {
+            draft,
+            rendered,
+            verification,
+            csv,
+        } = staged;
+        let JobSpec::Search { declaration, .. } = &front.spec;
+        let seed = self.configuration.demand.search.seed;
+        let solution = &self.solution;
+        let record = ReleaseRecord {
+            release_id: draft.release_id(),
+            dataset_id: front.dataset_id,
+            dataset_name: declaration.name.clone(),
+            job_id: front.job_id,
+            solution_id: solution.solution_id,
+            batches,
+            configuration_sha256: configuration_digest(&self.configuration),
+            configuration: self.configuration.clone(),
+            hierarchy_digests: self.hierarchy_digests(),
+            recoding: solution.recoding.clone(),
+            seeds: BTreeMap::from([("search".to_owned(), seed), ("row_order".to_owned(), seed)]),
+            privacy: solution.privacy.clone(),
+            risk: solution.risk.clone(),
+            rows_in: rendered.released_rows + rendered.suppressed_rows,
+            released_rows: rendered.released_rows,
+            suppressed_rows: rendered.suppressed_rows,
+            pending_rows: 0,
+            classes: verification.classes,
+            columns: column_names(&rendered),
+            verification,
+            csv_sha256: hex::encode(csv.hash.finalize()),
+            csv_bytes: csv.bytes,
+            software_version: env!("CARGO_PKG_VERSION").to_owned(),
+            created_at,
+        };
+        (draft, record)
+    }
+
+    fn hierarchy_digests(&self) -> BTreeMap<String, String> {
+        let attributes = self.schema.attributes();
+        self.schema
+            .quasi_identifiers()
+            .into_iter()
+            .filter_map(|position| {
+                let attribute = &attributes[position];
+                let digest = attribute.hierarchy.as_ref()?.digest();
+                Some((attribute.declaration.name.clone(), hex::encode(digest)))
+            })
+            .collect()
+    }
+}
+
+impl CsvDigest {
+    fn new(columns: Vec<String>) -> Self {
+        let plain = vec![false; columns.len()];
+        let mut digest = Self {
+            writer: Writer::new(Form::Csv, columns, plain),
+            buffer: Vec::new(),
+            hash: Sha256::new(),
+            bytes: 0,
+        };
+        digest.writer.begin(&mut digest.buffer);
+        digest.take();
+        digest
+    }
+
+    fn add(&mut self, block: &Block) {
+        self.writer.write(block, &mut self.buffer);
+        self.take();
+    }
+
+    fn end(&mut self) {
+        self.writer.end(&mut self.buffer);
+        self.take();
+    }
+
+    fn take(&mut self) {
+        self.hash.update(&self.buffer);
+        self.bytes += self.buffer.len() as u64;
+        self.buffer.clear();
+    }
+}
+
+/// Stages the rows block by block and hashes their CSV form on the way.
+async fn stage(
+    store: &Store,
+    pool: &CpuPool,
+    front: &StoredFront,
+    rendered: &Arc<Rendered>,
+) -> Result<(ReleaseDraft, CsvDigest), Error> {
+    let mut draft = store
+        .begin_release(front.dataset_id)
+        .await
+        .map_err(Error::Store)?;
+    let mut csv = CsvDigest::new(column_names(rendered));
+    let rows = rendered.order.len();
+    let mut from = 0;
+    while from < rows {
+        let count = BlockBuilder::ROWS.min(rows - from);
+        let source = Arc::clone(rendered);
+        let work = move || {
+            let block = source.block(from, count);
+            csv.add(&block);
+            (block, csv)
+        };
+        let block;
+        (block, csv) = match pool.run(work).await {
+            Ok(done) => done,
+            Err(error) => return Err(give_up(store, draft, error.into()).await),
+        };
+        if let Err(error) = store.stage_release_block(&mut draft, &block).await {
+            return Err(give_up(store, draft, Error::Store(error)).await);
+        }
+        from += count;
+    }
+    csv.end();
+    Ok((draft, csv))
+}
+
+/// Drops what is staged and hands the error on.
+async fn give_up(store: &Store, draft: ReleaseDraft, error: Error) -> Error {
+    if let Err(failure) = store.abandon_release(draft).await {
+        // The sweep removes it later.
+        tracing::warn!(
+            error = chain(&failure),
+            "a release that was given up is still staged"
+        );
+    }
+    error
+}
+
+fn column_names(rendered: &Rendered) -> Vec<String> {
+    let names = rendered.columns.iter().map(|column| column.name.clone());
+    names.collect()
+}
+
+/// The wanted columns in declared order.
+fn chosen_columns(
+    schema: &Schema,
+    demand: &ReleaseDemand,
+) -> Result<Option<Vec<String>>, Vec<Fault>> {
+    let Some(wanted) = &demand.columns else {
+        return Ok(None);
+    };
+    let mut faults = Vec::new();
+    if wanted.is_empty() {
+        let detail = "name at least one column, or leave the field out to release all";
+        faults.push(Fault::at("/columns", FaultCode::OutOfRange, detail));
+    }
+    for (index, name) in wanted.iter().enumerate() {
+        let (code, detail) = match schema.position(name) {
+            None => (
+                FaultCode::UnknownAttribute,
+                "the dataset has no such attribute",
+            ),
+            Some(position) if !schema.releasable()[position] => (
+                FaultCode::AttributeRole,
+                "identifying attributes are never released",
+            ),
+            Some(_) if wanted[..index].contains(name) => (
+                FaultCode::DuplicateColumn,
+                "the column is named more than once",
+            ),
+            Some(_) => continue,
+        };
+        faults.push(Fault::at(format!("/columns/{index}"), code, detail).column(name));
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let names = schema.attributes().iter();
+    let names = names
+        .filter(|attribute| attribute.declaration.role != Role::Identifying)
+        .map(|attribute| attribute.declaration.name.clone())
+        .filter(|name| wanted.contains(name));
+    Ok(Some(names.collect()))
+}
+
+/// SHA-256 over the configuration as JSON without spaces, keys sorted at every depth.
+fn configuration_digest(configuration: &ReleaseConfiguration) -> String {
+    fn sorted(value: Value) -> Value {
+        match value {
+            Value::Object(map) => {
+                let ordered: BTreeMap<String, Value> = map
+                    .into_iter()
+                    .map(|(key, value)| (key, sorted(value)))
+                    .collect();
+                Value::Object(ordered.into_iter().collect())
+            }
+            Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+            plain => plain,
+        }
+    }
+    // Plain data with text keys: the conversion has nothing to fail on.
+    let value = serde_json::to_value(configuration).unwrap_or_default();
+    hex::encode(Sha256::digest(sorted(value).to_string()))
+}
