@@ -3,6 +3,8 @@
 #![deny(missing_docs)]
 
 pub mod anonymize;
+pub mod app;
+pub mod arguments;
 pub mod config;
 pub mod declaration;
 pub mod fault;
@@ -11,8 +13,10 @@ pub mod http;
 pub mod ingest;
 pub mod job;
 pub mod pool;
+pub mod postgres;
 pub mod publish;
 pub mod reproduce;
 pub mod store;
 pub mod telemetry;
 pub mod vault;
+pub mod worker;

@@ -1,5 +1,7 @@
 //! The integration tests, as one binary: one link.
 
+mod api;
+mod config;
 mod counting;
 mod declarations;
 mod engine;
@@ -8,9 +10,14 @@ mod golden;
 mod hierarchies;
 mod ingest;
 mod laws;
+mod layers;
+mod openapi;
 mod pilot;
+mod postgres;
+mod process;
 mod statements;
 mod store;
 mod tables;
 mod vault;
 mod verify;
+mod worker;

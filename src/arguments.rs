@@ -1,0 +1,55 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+/// An anonymization service for hospital tables.
+#[derive(Debug, Parser)]
+#[command(version)]
+pub struct Arguments {
+    /// A TOML file over the defaults; `KINDRED__SECTION__KEY` variables override it.
+    #[arg(long, global = true, env = "KINDRED_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serves the HTTP interface, and works on jobs too unless the configuration says otherwise.
+    Serve,
+    /// Works on jobs only.
+    Work,
+    /// Brings the database's schema up to date.
+    Migrate,
+    /// Prints the `OpenAPI` document.
+    Openapi,
+    /// Runs a command with `DATABASE_URL` set to a private Postgres server, and stops the server afterwards.
+    Postgres {
+        /// Use a server that is thrown away afterwards.
+        #[arg(long, conflicts_with = "data_directory")]
+        temporary: bool,
+        /// Use the server of this data directory instead of the configured one.
+        #[arg(long, value_name = "DIRECTORY")]
+        data_directory: Option<PathBuf>,
+        /// The command and its arguments.
+        #[arg(last = true, required = true, value_name = "COMMAND")]
+        command: Vec<String>,
+    },
+    /// Repeats a published experiment and prints its figures beside the published ones.
+    Reproduce {
+        /// Which.
+        #[command(subcommand)]
+        experiment: Experiment,
+    },
+}
+
+/// A published experiment.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum Experiment {
+    /// Genetic against exact and random search on 60 generated tables.
+    Pilot,
+}

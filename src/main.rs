@@ -1,0 +1,49 @@
+//! The program: parses the command line and runs one subcommand.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Parser;
+use kindred::app::{self, App};
+use kindred::arguments::{Arguments, Command, Experiment};
+use kindred::{config::Config, http, postgres, reproduce, telemetry};
+
+#[tokio::main]
+async fn main() -> anyhow::Result<ExitCode> {
+    let arguments = Arguments::parse();
+    let config = || {
+        let config = Config::load(arguments.config.as_deref())?;
+        telemetry::init(&config.log);
+        tracing::info!(?config, version = env!("CARGO_PKG_VERSION"), "configured");
+        anyhow::Ok(config)
+    };
+    match arguments.command {
+        Command::Serve => app::until_told(App::serve(config()?)).await?,
+        Command::Work => app::until_told(App::work(config()?)).await?,
+        Command::Migrate => app::migrate(config()?).await?,
+        Command::Openapi => {
+            let document = http::openapi().to_pretty_json()?;
+            writeln!(std::io::stdout(), "{document}").context("standard output")?;
+        }
+        Command::Postgres {
+            temporary,
+            data_directory,
+            command,
+        } => {
+            let configured = || config().map(|config| config.directory());
+            let directory = match data_directory {
+                None if temporary => None,
+                given => Some(given.map_or_else(configured, Ok)?),
+            };
+            let code = postgres::with_server(directory.as_deref(), &command).await?;
+            return Ok(ExitCode::from(code));
+        }
+        Command::Reproduce {
+            experiment: Experiment::Pilot,
+        } => {
+            reproduce::pilot(&mut std::io::stdout().lock())?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
