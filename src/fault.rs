@@ -49,6 +49,7 @@ pub enum FaultCode {
     // Demands.
     UnknownAttribute,
     AttributeRole,
+    DistanceUndefined,
     LevelOutOfRange,
     ClassSizeUnbounded,
     SearchSpaceTooLarge,

@@ -4,9 +4,11 @@
 //! and the table of cells is itself the class table of the policy that generalises nothing. Nothing depends on the
 //! order of rows: weights add, sets unite, masks are joined by "or".
 
+use super::classes::histograms::Histograms;
 use super::classes::keys::{self, Keys, Layout, Packed, Slots, Width};
 use super::classes::sets::CappedSets;
 use super::classes::{ClassTable, Diversity};
+use super::order::Ranks;
 use super::policy::Space;
 use super::rows::{QuasiIdentifier, Rows};
 use super::table::MISSING;
@@ -18,6 +20,8 @@ pub struct Needs {
     pub subjects: u64,
     /// Per sensitive attribute, count distinct values up to here; 0: not at all.
     pub values: Vec<u64>,
+    /// Per sensitive attribute, whether to count how often each value occurs.
+    pub histograms: Vec<bool>,
 }
 
 /// The cells of a table.
@@ -75,6 +79,7 @@ impl Cells {
             rows: weights,
             subjects: subjects(rows, needs, count, &cell_of_row),
             diversity: diversity(rows, needs, count, &cell_of_row),
+            histograms: histograms(rows, needs, count, &cell_of_row),
         };
         let mut cells = Self {
             rows: rows.rows as u64,
@@ -250,6 +255,24 @@ fn diversity(rows: &Rows<'_>, needs: &Needs, cells: usize, cell_of_row: &[u32]) 
         let present = cell_of_row.iter().copied().zip(codes.iter().copied());
         let pairs = distinct_pairs(present.filter(|&(_, code)| code != MISSING));
         Diversity::Sets(CappedSets::from_pairs(cap, cells, &pairs, |_| true))
+    });
+    found.collect()
+}
+
+fn histograms(
+    rows: &Rows<'_>,
+    needs: &Needs,
+    cells: usize,
+    cell_of_row: &[u32],
+) -> Vec<Option<Histograms>> {
+    let wanted = rows.sensitive.iter().zip(&needs.histograms);
+    let found = wanted.map(|(attribute, &wanted)| {
+        wanted.then(|| {
+            let ranks = Ranks::of(attribute);
+            let of_rows = ranks.of_rows(&attribute.column.codes);
+            let pairs = cell_of_row.iter().copied().zip(of_rows);
+            Histograms::from_rows(cells, pairs, rows.subjects)
+        })
     });
     found.collect()
 }

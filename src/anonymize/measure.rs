@@ -29,24 +29,18 @@ fn measure_rows(rows: &Rows<'_>, demand: &MeasureDemand) -> Measurement {
     let policy = rows.policy(&demand.levels);
     let mut scratch = Scratch::default();
     let table = ClassTable::group(&cells, policy.levels(), &mut scratch);
-    let exact = Figures::new(rows, &cell_of_row);
+    let exact = Figures::new(rows, &cell_of_row, &demand.privacy);
     let sizes = exact.sizes(&table, &scratch);
     let (privacy, risk) = exact.report(&sizes, &vec![true; table.len()], &scratch);
-    let models: Vec<ModelReport> = demand
-        .privacy
-        .iter()
-        .zip(criteria.iter())
-        .map(|(model, criterion)| {
-            let failing = (0..table.len()).map(|class| table.view(class));
-            let failing = failing.filter(|class| !criterion.ok(class));
-            let (classes, rows) = failing.fold((0, 0), |(classes, rows), class| {
-                (classes + 1, rows + class.rows())
-            });
+    let models = demand.privacy.iter().zip(criteria.rules());
+    let models: Vec<ModelReport> = models
+        .map(|(model, rule)| {
+            let failing = rule.violations(&table, &cells);
             ModelReport {
                 model: model.clone(),
-                satisfied: classes == 0,
-                violating_classes: classes,
-                violating_rows: rows,
+                satisfied: failing.is_empty(),
+                violating_classes: failing.len() as u64,
+                violating_rows: failing.iter().map(|&class| table.view(class).rows()).sum(),
             }
         })
         .collect();

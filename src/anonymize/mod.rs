@@ -2,17 +2,19 @@
 
 pub mod cells;
 pub mod classes;
-mod distance;
+pub mod distribution;
 mod figures;
 pub mod hierarchy;
 pub mod measure;
 mod order;
 pub mod policy;
+pub mod population;
 pub mod privacy;
 pub mod release;
 pub mod report;
 pub mod risk;
 pub mod rows;
+pub mod safe_harbor;
 pub mod search;
 pub mod table;
 pub mod utility;

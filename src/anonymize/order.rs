@@ -3,7 +3,10 @@
 use rust_decimal::Decimal;
 use rustc_hash::FxHashMap;
 
-use super::table::Dictionary;
+use super::distribution::{DistanceTree, ValueTree};
+use super::hierarchy::Generalization;
+use super::rows::SensitiveColumn;
+use super::table::{Dictionary, MISSING};
 use crate::declaration::{AttributeDeclaration, ValueType};
 
 /// The value codes in ascending order: numbers by value, others as declared; `None` without an order.
@@ -33,7 +36,7 @@ pub(crate) fn ascending(
 }
 
 /// The value codes sorted by text: an order that does not depend on the order of rows, for values that have none.
-pub(crate) fn by_text(dictionary: &Dictionary) -> Vec<u32> {
+fn by_text(dictionary: &Dictionary) -> Vec<u32> {
     sorted(dictionary, Some).unwrap_or_default()
 }
 
@@ -49,4 +52,49 @@ fn sorted<'a, K: Ord>(
     let mut keyed = keyed.collect::<Option<Vec<_>>>()?;
     keyed.sort_unstable();
     Some(keyed.into_iter().map(|(_, _, code)| code).collect())
+}
+
+/// The places of an attribute's values in its order (by text where it has none); missing is the last.
+#[derive(Debug, Clone)]
+pub(crate) struct Ranks {
+    /// Value code of each rank.
+    pub(crate) code_of: Vec<u32>,
+    /// Rank of each value code.
+    pub(crate) rank_of: Vec<u32>,
+}
+
+impl Ranks {
+    pub(crate) fn of(attribute: &SensitiveColumn<'_>) -> Self {
+        let dictionary = &attribute.column.dictionary;
+        let mut code_of = attribute
+            .order
+            .clone()
+            .unwrap_or_else(|| by_text(dictionary));
+        code_of.push(MISSING);
+        let mut rank_of = vec![0; code_of.len()];
+        for (&code, rank) in code_of.iter().zip(0..) {
+            rank_of[code as usize] = rank;
+        }
+        Self { code_of, rank_of }
+    }
+
+    /// The rank of missing.
+    pub(crate) fn missing(&self) -> u32 {
+        self.rank_of[MISSING as usize]
+    }
+
+    /// Rank of every row's value.
+    pub(crate) fn of_rows<'a>(&'a self, codes: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
+        codes.iter().map(|&code| self.rank_of[code as usize])
+    }
+
+    /// The hierarchy of the values, by rank.
+    pub(crate) fn tree(&self, hierarchy: &Generalization) -> Option<ValueTree> {
+        let levels = &hierarchy.levels;
+        let below_top = levels.len().saturating_sub(1);
+        let parents = levels[..below_top].iter().map(|level| level.parent.clone());
+        let tree = DistanceTree::new(parents.collect())?;
+        let leaf_of = |&code: &u32| levels[0].node_of[code as usize];
+        ValueTree::new(self.code_of.iter().map(leaf_of).collect(), tree)
+    }
 }

@@ -108,6 +108,10 @@ pub struct SensitivePrivacy {
     pub distinct_l: u64,
     /// Two to the power of the least entropy of non-missing values; 0 where a class has none.
     pub entropy_l: f64,
+    /// What `c` of recursive (c,l)-diversity must exceed, for the largest `l` asked for; absent without such a model, or
+    /// where a class has fewer than `l` values (classes without any left out).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recursive_c: Option<f64>,
     /// Greatest variational distance to the released rows' distribution.
     pub t_equal: f64,
     /// The same against the input's distribution.
@@ -115,9 +119,25 @@ pub struct SensitivePrivacy {
     /// Greatest ordered distance to the released rows' distribution, where an order is declared or the type is numeric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub t_ordered: Option<f64>,
+    /// The same against the input's distribution.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub t_ordered_input: Option<f64>,
     /// Greatest hierarchical distance to the released rows' distribution, where a hierarchy is declared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub t_hierarchical: Option<f64>,
+    /// The same against the input's distribution.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub t_hierarchical_input: Option<f64>,
+    /// Greatest relative gain of a value's share over the input's, where beta-likeness is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beta: Option<f64>,
+    /// Greatest logarithm of a share over the input's, up or down, where delta-disclosure is asked for, in its mode;
+    /// absent where a class lacks a value and the mode is strict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delta: Option<f64>,
+    /// Greatest share of one protected value, where (alpha,k)-anonymity is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
     /// Released classes without any non-missing value (user-cases D3).
     pub classes_without_value: u64,
 }

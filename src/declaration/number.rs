@@ -39,6 +39,26 @@ impl Fraction {
             .min(total)
     }
 
+    /// The least count whose inverse is not above this fraction; `None` for zero, or beyond 2^64.
+    ///
+    /// # Example
+    /// ```
+    /// # use kindred::declaration::Fraction;
+    /// assert_eq!(Fraction::new(0.2).and_then(Fraction::least_inverse), Some(5));
+    /// assert_eq!(Fraction::new(0.33).and_then(Fraction::least_inverse), Some(4));
+    /// ```
+    #[must_use]
+    pub fn least_inverse(self) -> Option<u64> {
+        let near = Decimal::ONE.checked_div(self.0)?.round().to_u64()?;
+        let meets = |count: u64| {
+            let product = self.0.checked_mul(Decimal::from(count));
+            product.is_none_or(|product| product >= Decimal::ONE)
+        };
+        // The quotient is rounded, the product is not.
+        let from = near.saturating_sub(1).max(1);
+        (from..=near.saturating_add(1)).find(|&count| meets(count))
+    }
+
     /// The fraction in floating point, for reports.
     #[must_use]
     pub fn to_f64(self) -> f64 {

@@ -9,9 +9,7 @@ use super::datasets::compiled;
 use super::problem::Problem;
 use crate::anonymize::report::Reason;
 use crate::anonymize::{empty_front, impossible, search_space};
-use crate::declaration::{
-    AttributeDeclaration, DatasetDeclaration, Demand, PrivacyModel, Role, SearchMethod,
-};
+use crate::declaration::{AttributeDeclaration, DatasetDeclaration, Demand, Role, SearchMethod};
 use crate::fault::{Fault, FaultCode};
 use crate::ingest::Warning;
 use crate::job::{Dataset, JobSpec};
@@ -113,10 +111,7 @@ fn warnings(dataset: &Dataset, demand: &Demand) -> Vec<Warning> {
                 unique(attribute, distinct),
             ));
         }
-        let has_model = demand.privacy.iter().any(|model| match model {
-            PrivacyModel::DistinctLDiversity { attribute: of, .. } => *of == attribute.name,
-            PrivacyModel::KAnonymity { .. } => false,
-        });
+        let has_model = demand.privacy.iter().any(|model| model.attribute() == name);
         if attribute.role == Role::Sensitive && !has_model {
             let detail = "no model protects this sensitive column: a class may share one value";
             warnings.push(warning("sensitive_without_model", name, detail));

@@ -75,7 +75,7 @@ fn demand(sensitive: &str, search: &Value) -> Value {
     clippy::cast_sign_loss,
     reason = "checked to be a small whole number"
 )]
-fn points(data: &Data, body: &Value, scale: f64) -> Vec<(u64, u64)> {
+pub(crate) fn points(data: &Data, body: &Value, scale: f64) -> Vec<(u64, u64)> {
     let front = data.front(body);
     let point = |solution: &kindred::anonymize::report::Solution| {
         let depth = solution.objectives["generalization_depth"] * scale;
@@ -129,7 +129,12 @@ fn nsga2_with_seed_7_finds_all_of_a7_and_a8() {
 }
 
 /// The loss of the given levels, and what they suppress and release.
-fn loss_at(data: &Data, levels: &[usize], models: &Value, aggregate: &str) -> (f64, u64, u64, u64) {
+pub(crate) fn loss_at(
+    data: &Data,
+    levels: &[usize],
+    models: &Value,
+    aggregate: &str,
+) -> (f64, u64, u64, u64) {
     let names = data.declaration.attributes.iter();
     let names = names.filter(|attribute| attribute.hierarchy.is_some());
     let levels: serde_json::Map<String, Value> = names

@@ -4,16 +4,20 @@
 //! merged from any finer table: keys step up, weights add, sets unite. Merging is exact, so it does not matter from
 //! which finer table a policy's classes come, and a search is free to take the smallest that it has.
 
+pub(crate) mod histograms;
 pub(crate) mod keys;
+mod release;
 pub(crate) mod sets;
 
 use super::Error;
 use super::cells::Cells;
-use super::privacy::Criteria;
+use super::privacy::{Criteria, Judging};
 use super::rows::Rows;
 use super::table::{Schema, Table};
 use crate::declaration::{Levels, PrivacyModel};
+use histograms::{Histograms, Sums};
 use keys::{Change, Keys, Slots};
+pub use release::Release;
 use sets::{CappedSets, MergeScratch};
 
 /// The distinct non-missing values of one sensitive attribute, per class.
@@ -38,6 +42,8 @@ pub struct ClassTable {
     pub(crate) subjects: Option<CappedSets>,
     /// By sensitive attribute.
     pub(crate) diversity: Vec<Diversity>,
+    /// By sensitive attribute; absent where no criterion asks.
+    pub(crate) histograms: Vec<Option<Histograms>>,
 }
 
 /// Buffers of grouping, one per thread, kept between policies.
@@ -45,6 +51,7 @@ pub struct ClassTable {
 pub struct Scratch {
     slots: Slots,
     merge: MergeScratch,
+    sums: Sums,
     class_of: Vec<u32>,
 }
 
@@ -66,6 +73,7 @@ impl ClassTable {
             rows: Vec::new(),
             subjects: None,
             diversity: Vec::new(),
+            histograms: Vec::new(),
         }
     }
 
@@ -99,7 +107,10 @@ impl ClassTable {
     ) {
         self.assign(cells, levels, scratch, into);
         let Scratch {
-            merge, class_of, ..
+            merge,
+            sums,
+            class_of,
+            ..
         } = scratch;
         let classes = into.keys.len();
         into.rows.clear();
@@ -118,6 +129,16 @@ impl ClassTable {
             .resize(self.diversity.len(), Diversity::Unknown);
         for (finer, coarser) in self.diversity.iter().zip(&mut into.diversity) {
             finer.merge_into(class_of, classes, merge, coarser);
+        }
+        into.histograms.resize(self.histograms.len(), None);
+        for (finer, coarser) in self.histograms.iter().zip(&mut into.histograms) {
+            match finer {
+                None => *coarser = None,
+                Some(finer) => {
+                    let coarser = coarser.get_or_insert_default();
+                    finer.merge_into(class_of, classes, merge, sums, coarser);
+                }
+            }
         }
     }
 
@@ -193,10 +214,17 @@ impl ClassTable {
     #[must_use]
     pub fn evaluate(&self, cells: &Cells, criteria: &Criteria, with_leaves: bool) -> Evaluation {
         let attributes = cells.quasi_identifiers.len();
+        // Without histograms and table criteria, classes are judged as they pass by.
+        let mut judging = Judging::default();
+        let decided = (!criteria.is_plain()).then(|| self.release(cells, criteria));
         let mut suppressed_leaves = vec![0_u128; if with_leaves { attributes } else { 0 }];
         let (mut suppressed_rows, mut classes) = (0, 0);
         for (class, &rows) in self.rows.iter().enumerate() {
-            if criteria.ok(&self.view(class)) {
+            let is_released = match &decided {
+                None => criteria.ok(&self.view(class), &mut judging),
+                Some(decided) => decided.released[class],
+            };
+            if is_released {
                 classes += 1;
                 continue;
             }
@@ -213,6 +241,8 @@ impl ClassTable {
             levels: self.levels.clone(),
             rows: cells.rows,
             suppressed_rows,
+            core_suppressed_rows: decided
+                .map_or(suppressed_rows, |decided| decided.core_suppressed_rows),
             classes,
             suppressed_leaves,
         }
@@ -277,6 +307,19 @@ impl ClassView<'_> {
         }
     }
 
+    /// How often it holds each value of a sensitive attribute, by rank; missing is the last rank. In rows, or in
+    /// distinct pairs of a subject and a value where a subject is declared. Empty if no criterion asks.
+    pub(crate) fn counts<'b>(
+        &'b self,
+        slot: usize,
+        buffer: &'b mut Vec<(u32, u32)>,
+    ) -> &'b [(u32, u32)] {
+        match &self.table.histograms[slot] {
+            Some(histograms) => histograms.counts(self.class, buffer),
+            None => &[],
+        }
+    }
+
     /// Its distinct non-missing values of a sensitive attribute, counted at least up to the largest number asked for.
     #[must_use]
     pub fn distinct_values(&self, slot: usize) -> u64 {
@@ -295,8 +338,11 @@ pub struct Evaluation {
     pub levels: Vec<u32>,
     /// Rows of the input.
     pub rows: u64,
-    /// Rows in classes that fail a criterion.
+    /// Rows in classes that are not released.
     pub suppressed_rows: u64,
+    /// Rows that the absorbing core of the criteria alone would suppress: at most `suppressed_rows`, equal if all
+    /// criteria are absorbing, and never more for a policy that generalises more.
+    pub core_suppressed_rows: u64,
     /// Classes that are released.
     pub classes: u64,
     /// By attribute: sum over suppressed rows of the leaves under their node; empty if not asked for.
@@ -331,12 +377,10 @@ fn suppress_rows(rows: &Rows<'_>, levels: &Levels, privacy: &[PrivacyModel]) -> 
     let policy = rows.policy(levels);
     let mut scratch = Scratch::default();
     let classes = ClassTable::group(&cells, policy.levels(), &mut scratch);
-    let fails: Vec<bool> = (0..classes.len())
-        .map(|class| !criteria.ok(&classes.view(class)))
-        .collect();
-    let of_cell = |&cell: &u32| fails[scratch.class_of()[cell as usize] as usize];
+    let released = classes.release(&cells, &criteria).released;
+    let is_out = |&cell: &u32| !released[scratch.class_of()[cell as usize] as usize];
     Suppression {
-        suppressed: cell_of_row.iter().map(of_cell).collect(),
-        classes: fails.iter().filter(|&&fails| !fails).count() as u64,
+        suppressed: cell_of_row.iter().map(is_out).collect(),
+        classes: released.iter().filter(|&&released| released).count() as u64,
     }
 }

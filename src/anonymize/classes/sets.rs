@@ -56,6 +56,11 @@ impl CappedSets {
         u64::from(self.counted[class].saturating_add(listed).min(self.cap))
     }
 
+    /// The listed elements of a set that is not full, ascending.
+    pub(crate) fn members(&self, class: usize) -> &[u32] {
+        &self.members[self.ends[class] as usize..self.ends[class + 1] as usize]
+    }
+
     /// Ends the list that began at `from`, dropping it if the set is full.
     fn close(&mut self, from: usize, counted: usize) {
         let counted = u32::try_from(counted).unwrap_or(u32::MAX);

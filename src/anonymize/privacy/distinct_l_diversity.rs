@@ -5,38 +5,34 @@
 //!
 //! Source: A. Machanavajjhala et al., "l-diversity: privacy beyond k-anonymity", 2006, section 4.
 
-use super::Criterion;
+use super::models::Missing;
+use super::{Criterion, Judging};
 use crate::anonymize::classes::ClassView;
-use crate::anonymize::report::Reason;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct DistinctLDiversity {
-    pub(super) slot: Option<usize>,
+    pub(super) slot: usize,
     pub(super) l: u64,
-    pub(super) exempt: bool,
-    pub(super) has_missing: bool,
+    pub(super) missing: Missing,
+}
+
+impl DistinctLDiversity {
+    /// Itself, as the core of a stronger criterion, unless classes without values escape it.
+    pub(super) fn core(&self) -> Option<Box<dyn Criterion>> {
+        self.absorbing()
+            .then(|| Box::new(self.clone()) as Box<dyn Criterion>)
+    }
 }
 
 impl Criterion for DistinctLDiversity {
-    fn ok(&self, class: &ClassView<'_>) -> bool {
-        self.slot.is_some_and(|slot| {
-            let values = class.distinct_values(slot);
-            values >= self.l || (self.exempt && values == 0)
-        })
+    fn ok(&self, class: &ClassView<'_>, _: &mut Judging) -> bool {
+        let values = class.distinct_values(self.slot);
+        values >= self.l || (self.missing.exempt && values == 0)
     }
     fn absorbing(&self) -> bool {
-        !(self.exempt && self.has_missing)
+        !(self.missing.exempt && self.missing.occurs)
     }
     fn merge_closed(&self) -> bool {
         true
     }
-}
-
-pub(super) fn impossible(attribute: &str, l: u64, distinct_values: u64) -> Option<Reason> {
-    (l > distinct_values).then(|| Reason {
-        code: "l_exceeds_distinct_values".to_owned(),
-        detail: format!(
-            "l = {l} asks for more than the {distinct_values} distinct values of `{attribute}` in the dataset"
-        ),
-    })
 }

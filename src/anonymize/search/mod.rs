@@ -110,7 +110,7 @@ pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
     if found.end == End::Cancelled {
         return Ok(Outcome::Cancelled);
     }
-    let figures = Figures::new(&rows, &cell_of_row);
+    let figures = Figures::new(&rows, &cell_of_row, &demand.privacy);
     let Some(solutions) = solutions(&problem, &found.front, demand, &figures) else {
         return Ok(Outcome::Cancelled);
     };
@@ -179,7 +179,7 @@ fn solutions(
     problem: &Problem<'_>,
     members: &[Candidate],
     demand: &Demand,
-    figures: &Figures<'_>,
+    figures: &Figures,
 ) -> Option<Vec<Solution>> {
     let one = |(number, member): (usize, &Candidate)| {
         if problem.observer.must_stop() == Some(Stop::Cancelled) {
@@ -188,9 +188,7 @@ fn solutions(
         let cells = problem.cells;
         let mut scratch = Scratch::default();
         let table = ClassTable::group(cells, member.policy.levels(), &mut scratch);
-        let released: Vec<bool> = (0..table.len())
-            .map(|class| problem.criteria.ok(&table.view(class)))
-            .collect();
+        let released = table.release(cells, problem.criteria).released;
         let sizes = figures.sizes(&table, &scratch);
         let (privacy, risk) = figures.report(&sizes, &released, &scratch);
         let named = demand.objectives.iter().zip(member.values);

@@ -122,6 +122,7 @@ mod tests {
             levels: levels.to_vec(),
             rows: 1,
             suppressed_rows: 0,
+            core_suppressed_rows: 0,
             classes: 1,
             suppressed_leaves: Vec::new(),
         };

@@ -183,6 +183,7 @@ mod tests {
             levels: vec![2, 2, 1],
             rows: 8,
             suppressed_rows: 1,
+            core_suppressed_rows: 1,
             classes: 2,
             suppressed_leaves: vec![20, 4, 2],
         };

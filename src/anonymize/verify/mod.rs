@@ -5,18 +5,16 @@
 //! texts alone, so a wrong label, a wrong class table or a wrong suppression cannot hide. Every check is made even if an
 //! earlier one failed, except that cells are not looked at when the rows or columns themselves make no sense.
 
+mod models;
+mod privacy;
 mod regroup;
-
-use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::release::{Recipe, Rendered};
 use super::table::{Schema, Table};
-use crate::declaration::{
-    Fraction, MissingSensitive, PrivacyModel, Role, RowOrder, SuppressedRows,
-};
+use crate::declaration::{Fraction, Role, RowOrder, SuppressedRows};
 use regroup::Classes;
 
 /// What the verifier measured on the output.
@@ -268,76 +266,6 @@ impl<'a> Verifier<'a> {
         };
         let failure = (wrong > 0).then(|| format!("{wrong} cells are not {what}"));
         self.check(&check, failure);
-    }
-
-    /// Measures every model from its definition; gives the smallest class.
-    fn check_privacy(&mut self, classes: &Classes, released: &[usize]) -> u64 {
-        let sizes = match &self.table.subjects {
-            None => classes.count_distinct((0..).zip(released).map(|(index, _)| Some(index))),
-            Some(subjects) => classes.count_distinct(released.iter().map(|&row| {
-                let source = self.rendered.order[row] as usize;
-                Some(subjects.codes[source])
-            })),
-        };
-        let smallest = sizes.iter().copied().min().unwrap_or(0);
-        for model in self.recipe.privacy {
-            match model {
-                PrivacyModel::KAnonymity { k } => {
-                    let failing = sizes.iter().filter(|&size| size < k).count();
-                    let failure = (failing > 0).then(|| {
-                        format!("{failing} classes are smaller; the smallest has {smallest}")
-                    });
-                    self.check(&format!("{k}-anonymity"), failure);
-                }
-                PrivacyModel::DistinctLDiversity {
-                    attribute,
-                    l,
-                    missing,
-                } => {
-                    let failing =
-                        self.distinct_values(classes, released, attribute)
-                            .map(|counts| {
-                                let exempt = *missing == MissingSensitive::Exempt;
-                                let fails = |&&count: &&u64| count < *l && !(exempt && count == 0);
-                                counts.iter().filter(fails).count()
-                            });
-                    let failure = match failing {
-                        None => Some("there is no such column".to_owned()),
-                        Some(0) => None,
-                        Some(failing) => Some(format!("{failing} classes have fewer values")),
-                    };
-                    self.check(&format!("distinct {l}-diversity of `{attribute}`"), failure);
-                }
-            }
-        }
-        smallest
-    }
-
-    /// Distinct non-missing texts of an attribute per class: of the output where it is in it, else of the input.
-    fn distinct_values(
-        &self,
-        classes: &Classes,
-        released: &[usize],
-        attribute: &str,
-    ) -> Option<Vec<u64>> {
-        let position = self.schema.position(attribute)?;
-        let source = self.table.columns[position].as_ref()?;
-        let rendered = &self.rendered.columns;
-        let output = rendered.iter().position(|column| column.name == attribute);
-        let mut numbers: HashMap<&str, u32> = HashMap::new();
-        let values = released.iter().map(|&row| {
-            let text = match output {
-                Some(column) => self.rendered.cell(row, column),
-                None => source
-                    .dictionary
-                    .value(source.codes[self.rendered.order[row] as usize]),
-            };
-            text.map(|text| {
-                let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-                *numbers.entry(text).or_insert(next)
-            })
-        });
-        Some(classes.count_distinct(values))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::declaration::Role;
 
 /// The class of each released row, by the texts of the quasi-identifiers in the output.
 pub(super) struct Classes {
-    of_row: Vec<u32>,
+    pub(super) of_row: Vec<u32>,
     /// How many.
     pub(super) count: usize,
 }

@@ -1,5 +1,7 @@
 //! Demands: what a job, a measurement or a release is asked for.
 
+mod model;
+mod models;
 mod parse;
 mod privacy;
 mod search;
@@ -11,6 +13,7 @@ use uuid::Uuid;
 
 use super::Fraction;
 use crate::fault::Fault;
+pub use model::{DisclosureMode, Distance, MissingSensitive, PrivacyModel, Reference};
 
 /// Generalization level per quasi-identifier, by name.
 pub type Levels = std::collections::BTreeMap<String, usize>;
@@ -41,60 +44,6 @@ pub struct Demand {
     /// Release the recommended solution at once.
     #[serde(default)]
     pub release: Option<ReleaseChoice>,
-}
-
-/// A privacy model (algorithms.md E.1).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(tag = "model", rename_all = "snake_case")]
-pub enum PrivacyModel {
-    /// Every class holds at least `k` subjects (rows without a subject column).
-    KAnonymity {
-        /// At least 1.
-        #[schema(minimum = 1)]
-        k: u64,
-    },
-    /// Every class holds at least `l` distinct non-missing values of the attribute.
-    DistinctLDiversity {
-        /// A sensitive attribute.
-        attribute: String,
-        /// At least 1.
-        #[schema(minimum = 1)]
-        l: u64,
-        /// What a class without any non-missing value does (user-cases D3).
-        #[serde(default)]
-        missing: MissingSensitive,
-    },
-}
-
-/// A class whose sensitive values are all missing (user-cases D3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MissingSensitive {
-    /// Fails the model.
-    #[default]
-    Fails,
-    /// Passes, and is reported.
-    Exempt,
-}
-
-/// Ground distance of t-closeness (user-cases D5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Distance {
-    Equal,
-    Ordered,
-    Hierarchical,
-}
-
-/// Reference distribution (user-cases D4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Reference {
-    #[default]
-    Released,
-    Input,
 }
 
 /// How values are recoded.

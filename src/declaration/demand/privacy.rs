@@ -1,51 +1,12 @@
 //! Reads privacy models, and finds the attributes that demands name.
 
-use std::ops::RangeInclusive;
-
+use super::models::model;
 use super::{MissingSensitive, PrivacyModel};
 use crate::declaration::cursor::Cursor;
 use crate::declaration::object::Object;
-use crate::declaration::words::{Words, nearest, quoted};
+use crate::declaration::words::{nearest, quoted};
 use crate::declaration::{AttributeDeclaration, DatasetDeclaration, Role};
 use crate::fault::{Fault, FaultCode, Faults};
-
-/// `k` and `l`: beyond the rows of any table that fits, and exact in every reader of JSON.
-const CLASS_SIZES: RangeInclusive<u64> = 1..=1 << 32;
-
-#[derive(Clone, Copy)]
-enum Model {
-    KAnonymity,
-    DistinctLDiversity,
-}
-
-const MODELS: Words<Model> = Words {
-    noun: "privacy model",
-    legal: &[
-        ("k_anonymity", Model::KAnonymity),
-        ("distinct_l_diversity", Model::DistinctLDiversity),
-    ],
-    planned: &[
-        "k_map",
-        "entropy_l_diversity",
-        "recursive_cl_diversity",
-        "t_closeness",
-        "delta_disclosure",
-        "beta_likeness",
-        "alpha_k",
-        "delta_presence",
-        "average_risk",
-        "maximum_risk",
-    ],
-};
-
-const MISSING: Words<MissingSensitive> = Words {
-    noun: "treatment of missing values",
-    legal: &[
-        ("fails", MissingSensitive::Fails),
-        ("exempt", MissingSensitive::Exempt),
-    ],
-    planned: &[],
-};
 
 /// Models of a job: at least one of them must bound the size of a class, or a release could hold a person alone.
 pub(super) fn binding_models(
@@ -61,17 +22,26 @@ pub(super) fn binding_models(
     }
     let has_subject = dataset.attributes.iter().any(|attribute| attribute.subject);
     let bounds = |model: &PrivacyModel| match model {
-        PrivacyModel::KAnonymity { .. } => true,
+        PrivacyModel::KAnonymity { .. }
+        | PrivacyModel::AlphaK { .. }
+        | PrivacyModel::MaximumRisk { .. } => true,
         // One subject may bear several values, and an exempt class may be of any size.
-        PrivacyModel::DistinctLDiversity { missing, .. } => {
+        PrivacyModel::DistinctLDiversity { missing, .. }
+        | PrivacyModel::EntropyLDiversity { missing, .. }
+        | PrivacyModel::RecursiveClDiversity { missing, .. } => {
             !has_subject && *missing == MissingSensitive::Fails
         }
+        // A mean, or a distribution that a single row may have.
+        PrivacyModel::AverageRisk { .. }
+        | PrivacyModel::TCloseness { .. }
+        | PrivacyModel::DeltaDisclosure { .. }
+        | PrivacyModel::BetaLikeness { .. } => false,
     };
     if !models.iter().any(bounds) {
         let detail = if has_subject {
             "no model bounds the number of subjects in a class: add `k_anonymity`"
         } else {
-            "no model bounds the size of a class (`missing`: `exempt` lets any through): add `k_anonymity`"
+            "no model bounds the size of every class: add `k_anonymity`"
         };
         faults.push(cursor.fault(FaultCode::ClassSizeUnbounded, detail));
     }
@@ -92,49 +62,16 @@ pub(super) fn models(
     models.into_iter().collect()
 }
 
-fn model(
-    cursor: &Cursor<'_>,
-    dataset: &DatasetDeclaration,
-    faults: &mut Faults,
-) -> Option<PrivacyModel> {
-    let object = cursor.object(faults)?;
-    let model = object.required("model", faults)?.word(&MODELS, faults)?;
-    match model {
-        Model::KAnonymity => {
-            object.only(&["model", "k"], faults);
-            let k = object.required("k", faults)?.whole(&CLASS_SIZES, faults)?;
-            Some(PrivacyModel::KAnonymity { k })
-        }
-        Model::DistinctLDiversity => {
-            object.only(&["model", "attribute", "l", "missing"], faults);
-            let attribute = sensitive(&object, dataset, faults);
-            let l = object
-                .required("l", faults)
-                .and_then(|cursor| cursor.whole(&CLASS_SIZES, faults));
-            let missing = object
-                .optional("missing")
-                .map_or(Some(MissingSensitive::default()), |cursor| {
-                    cursor.word(&MISSING, faults)
-                });
-            Some(PrivacyModel::DistinctLDiversity {
-                attribute: attribute?,
-                l: l?,
-                missing: missing?,
-            })
-        }
-    }
-}
-
 /// The sensitive attribute that a model names.
-fn sensitive(
+pub(super) fn sensitive<'d>(
     object: &Object<'_>,
-    dataset: &DatasetDeclaration,
+    dataset: &'d DatasetDeclaration,
     faults: &mut Faults,
-) -> Option<String> {
+) -> Option<&'d AttributeDeclaration> {
     let cursor = object.required("attribute", faults)?;
     let name = cursor.text(faults)?;
     let fault = match declared(dataset, name) {
-        Some(attribute) if attribute.role == Role::Sensitive => return Some(name.to_owned()),
+        Some(attribute) if attribute.role == Role::Sensitive => return Some(attribute),
         Some(_) => cursor
             .fault(
                 FaultCode::AttributeRole,
