@@ -6,6 +6,7 @@
 
 use super::classes::histograms::Histograms;
 use super::classes::keys::{self, Keys, Layout, Packed, Slots, Width};
+use super::classes::labels::LabelCounts;
 use super::classes::sets::CappedSets;
 use super::classes::{ClassTable, Diversity};
 use super::order::Ranks;
@@ -79,6 +80,10 @@ impl Cells {
             rows: weights,
             subjects: subjects(rows, needs, count, &cell_of_row),
             diversity: diversity(rows, needs, count, &cell_of_row),
+            labels: rows.target.map(|codes| {
+                let pairs = cell_of_row.iter().copied().zip(codes.iter().copied());
+                LabelCounts::of_rows(count, pairs)
+            }),
             histograms: histograms(rows, needs, count, &cell_of_row),
         };
         let mut cells = Self {

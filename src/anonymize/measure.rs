@@ -2,13 +2,17 @@
 
 use super::Error;
 use super::cells::Cells;
-use super::classes::{ClassTable, Scratch};
-use super::figures::{self, Figures};
+use super::class_sizes;
+use super::classes::{ClassTable, Scratch, Wanted};
+use super::figures::Figures;
 use super::policy::Policy;
 use super::privacy::Criteria;
 use super::report::{Measurement, ModelReport};
+use super::risk::with_attackers;
 use super::rows::Rows;
-use super::table::{Schema, Table};
+use super::safe_harbor::{self, Indicator};
+use super::table::{MISSING, Schema, Table};
+use super::utility::Reporter;
 use crate::declaration::{Levels, MeasureDemand};
 
 /// Measures. Nothing is suppressed: violations are counted.
@@ -20,7 +24,29 @@ pub fn measure(
     schema: &Schema,
     demand: &MeasureDemand,
 ) -> Result<Measurement, Error> {
-    Ok(measure_rows(&Rows::of(table, schema)?, demand))
+    let measurement = measure_rows(&Rows::of(table, schema)?, demand);
+    Ok(Measurement {
+        identifier_indicators: indicators(table, schema, demand.year_of_data.unwrap_or(0)),
+        ..measurement
+    })
+}
+
+/// Columns that look like one of the 18 identifiers, of those that are loaded: identifying ones are not.
+fn indicators(table: &Table, schema: &Schema, year_of_data: u32) -> Vec<Indicator> {
+    let columns = schema.attributes().iter().zip(&table.columns);
+    let loaded = columns.filter_map(|(attribute, column)| {
+        let column = column.as_ref()?;
+        Some((&attribute.declaration.name, column))
+    });
+    let found = loaded.map(|(name, column)| {
+        let filled = column.codes.iter().filter(|&&code| code != MISSING);
+        let described = safe_harbor::Column {
+            name,
+            filled_rows: filled.count() as u64,
+        };
+        safe_harbor::indicators(described, column.dictionary.iter(), year_of_data)
+    });
+    found.flatten().collect()
 }
 
 fn measure_rows(rows: &Rows<'_>, demand: &MeasureDemand) -> Measurement {
@@ -31,7 +57,13 @@ fn measure_rows(rows: &Rows<'_>, demand: &MeasureDemand) -> Measurement {
     let table = ClassTable::group(&cells, policy.levels(), &mut scratch);
     let exact = Figures::new(rows, &cell_of_row, &demand.privacy);
     let sizes = exact.sizes(&table, &scratch);
-    let (privacy, risk) = exact.report(&sizes, &vec![true; table.len()], &scratch);
+    let released = vec![true; table.len()];
+    let (privacy, risk) = exact.report(&sizes, &released, &scratch);
+    let subjects = rows.subject_count();
+    let population = demand.risk.and_then(|known| known.members(subjects));
+    let all_sizes = sizes.classes.iter().map(|&(_, size)| size);
+    let risk = with_attackers(risk, all_sizes, population);
+    let utility = Reporter::new(&cells).report(&table, &released);
     let models = demand.privacy.iter().zip(criteria.rules());
     let models: Vec<ModelReport> = models
         .map(|(model, rule)| {
@@ -44,11 +76,13 @@ fn measure_rows(rows: &Rows<'_>, demand: &MeasureDemand) -> Measurement {
             }
         })
         .collect();
-    let violating_rows = table.evaluate(&cells, &criteria, false).suppressed_rows;
+    let violating_rows = table
+        .evaluate(&cells, &criteria, Wanted::default())
+        .suppressed_rows;
     Measurement {
         levels: levels_by_name(&cells, &policy),
         rows: cells.rows,
-        subjects: rows.subject_count(),
+        subjects,
         classes: table.len() as u64,
         privacy,
         risk,
@@ -56,7 +90,9 @@ fn measure_rows(rows: &Rows<'_>, demand: &MeasureDemand) -> Measurement {
         violating_rows,
         violating_share: violating_rows as f64 / (cells.rows.max(1)) as f64,
         models,
-        class_size_histogram: figures::histogram(&sizes),
+        class_size_histogram: class_sizes::histogram(sizes.classes.iter().copied()),
+        utility,
+        identifier_indicators: Vec::new(),
     }
 }
 

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::population::UniquenessEstimates;
+use super::safe_harbor::Indicator;
 use crate::declaration::{Levels, SearchMethod};
 
 /// The answer of a search.
@@ -20,10 +22,46 @@ pub struct Front {
     pub objectives: Vec<ObjectiveReport>,
     /// Sorted by the first objective, then the second ..., then the policy.
     pub solutions: Vec<Solution>,
+    /// Share of the objectives' space that the front covers; of two objectives only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hypervolume: Option<Hypervolume>,
+    /// Where the front bends; of two objectives and at least three points only.
+    #[serde(default)]
+    pub knee: Knee,
     /// `solution_id` of the recommended one.
     pub recommended: Option<u32>,
     /// Why that one.
     pub recommendation_rule: String,
+}
+
+/// The area between a front and a reference point (algorithms.md D.9).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Hypervolume {
+    /// The area; more is better.
+    pub value: f64,
+    /// Per objective, in their order: the greatest possible value, for `suppression` the limit.
+    pub reference: [f64; 2],
+}
+
+/// `solution_id` of the knee of a front by each of four rules (algorithms.md D.9), over objectives scaled to their range
+/// on the front.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Knee {
+    /// Fewer than three different points, or not two objectives.
+    #[default]
+    Undefined,
+    /// By rule.
+    Defined {
+        /// Farthest from the line between the two ends.
+        chord: u32,
+        /// Sharpest bend between its neighbours.
+        bend_angle: u32,
+        /// Greatest ratio of what is gained to what is lost by coming there from either neighbour.
+        marginal_rate: u32,
+        /// Least sum of both objectives.
+        equal_weights: u32,
+    },
 }
 
 /// How a front was found.
@@ -77,8 +115,36 @@ pub struct Solution {
     pub privacy: Privacy,
     /// Re-identification risk.
     pub risk: Risk,
+    /// What it costs by measures that were not asked for too; absent in fronts of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub utility: Option<Utility>,
+    /// Number of released classes by size, ascending.
+    #[serde(default)]
+    pub class_size_histogram: Vec<ClassSizes>,
     /// Whether it is the recommended one.
     pub recommended: bool,
+}
+
+/// What a policy costs by several measures (algorithms.md D.7), unweighted, suppressed rows included.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Utility {
+    /// Per quasi-identifier, 1 for unchanged data, 0 for withheld ones: 1 less its `loss`.
+    pub granularity: BTreeMap<String, f64>,
+    /// As the objective `discernibility`.
+    pub discernibility: f64,
+    /// The same as if no class were suppressed.
+    pub discernibility_without_suppression: f64,
+    /// As the objective `average_class_size`.
+    pub average_class_size: f64,
+    /// As the objective `non_uniform_entropy`, in bits.
+    pub non_uniform_entropy: f64,
+    /// As the objective `precision`: the share of precision lost.
+    pub precision: f64,
+    /// As the objective `ambiguity`.
+    pub ambiguity: f64,
+    /// Bits per row by which the joint distribution of the input differs from the one that the release suggests, each
+    /// class spread evenly over the values its labels stand for (Kullback-Leibler).
+    pub kl_divergence: f64,
 }
 
 /// A policy.
@@ -155,6 +221,42 @@ pub struct Risk {
     pub share_above: BTreeMap<String, f64>,
     /// Classes of size one.
     pub sample_uniques: u64,
+    /// Against an attacker who knows that the target is in the release; counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prosecutor: Option<AttackerFigures>,
+    /// Against an attacker who does not know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journalist: Option<AttackerFigures>,
+    /// Against an attacker who is after as many as possible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marketer: Option<AttackerFigures>,
+    /// Estimated unique members of the population, where its size is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub population_uniqueness: Option<UniquenessEstimates>,
+}
+
+/// What one kind of attacker achieves (algorithms.md E.2).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AttackerFigures {
+    /// What the figures are.
+    pub basis: Basis,
+    /// For the record worst off, `0..=1`; a marketer is after no single one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maximum: Option<f64>,
+    /// Mean over released records, `0..=1`.
+    pub average: f64,
+}
+
+/// What a figure of risk is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// Counted on the release.
+    Counted,
+    /// Nothing is known of the population, whose classes are at least as large as those of the release.
+    UpperBound,
+    /// An estimate, from the size of the population, as if all its classes were sampled alike.
+    Estimate,
 }
 
 /// Why no policy meets the demands.
@@ -191,6 +293,11 @@ pub struct Measurement {
     pub models: Vec<ModelReport>,
     /// Number of classes by size, ascending.
     pub class_size_histogram: Vec<ClassSizes>,
+    /// What these levels cost, nothing suppressed.
+    pub utility: Utility,
+    /// Columns that look like one of the 18 identifiers of HIPAA's Safe Harbor method, by name or values, identifying
+    /// ones left out. Things to look at, never a verdict: a column that is not listed may identify all the same.
+    pub identifier_indicators: Vec<Indicator>,
 }
 
 /// One model's result.
@@ -206,11 +313,14 @@ pub struct ModelReport {
     pub violating_rows: u64,
 }
 
-/// Classes of one size.
+/// Classes of one size, or of a range of sizes: sizes up to 20 stand alone, larger ones in ranges that end at 50, 100,
+/// 200, 500, 1,000 and so on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ClassSizes {
-    /// Size in subjects (rows where none is declared).
+    /// Size in subjects (rows where none is declared); the least of a range.
     pub size: u64,
+    /// The greatest of a range, inclusive.
+    pub size_to: u64,
     /// Classes of it.
     pub classes: u64,
     /// Rows in them.

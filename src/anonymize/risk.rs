@@ -1,6 +1,10 @@
-//! Prosecutor risk of released classes (algorithms.md E.2, user-cases D13).
+//! Re-identification risk of released classes (algorithms.md E.2, user-cases D13).
+//!
+//! The prosecutor's risk is counted. What a journalist or a marketer achieves depends on the population: with nothing
+//! known of it the prosecutor's figures bound theirs; with its size they are estimated, and so are its unique members.
 
-use super::report::Risk;
+use super::population::{ClassSizes, PopulationSize, estimate_uniqueness};
+use super::report::{AttackerFigures, Basis, Risk};
 
 /// Reported thresholds: text and the fraction that it means.
 const THRESHOLDS: [(&str, u64, u64); 5] = [
@@ -52,6 +56,46 @@ pub fn risk(classes: impl Iterator<Item = (u64, u64)>) -> Risk {
             .map(|(name, above)| (name, share(above, rows_total)))
             .collect(),
         sample_uniques: uniques,
+        prosecutor: None,
+        journalist: None,
+        marketer: None,
+        population_uniqueness: None,
+    }
+}
+
+/// Adds the three attackers, and estimates where the size of the population is known, to the risk of classes of the
+/// given sizes.
+///
+/// A population that is smaller than the sample gives no estimate.
+#[must_use]
+pub fn with_attackers(
+    risk: Risk,
+    sizes: impl Iterator<Item = u64>,
+    population: Option<u64>,
+) -> Risk {
+    let sample = ClassSizes::of(sizes);
+    let records = sample.rows();
+    let members = population.filter(|&members| members >= records && records > 0);
+    // If every class is sampled alike, F = f N / n, so each 1 / F is n / N of 1 / f.
+    let (basis, scale) = members.map_or((Basis::UpperBound, 1.0), |members| {
+        (Basis::Estimate, records as f64 / members as f64)
+    });
+    let figures = |basis, scale: f64| AttackerFigures {
+        basis,
+        maximum: Some(risk.maximum * scale),
+        average: risk.average * scale,
+    };
+    let uniqueness = members
+        .and_then(|members| estimate_uniqueness(&sample, PopulationSize::Members(members)).ok());
+    Risk {
+        prosecutor: Some(figures(Basis::Counted, 1.0)),
+        journalist: Some(figures(basis, scale)),
+        marketer: Some(AttackerFigures {
+            maximum: None,
+            ..figures(basis, scale)
+        }),
+        population_uniqueness: uniqueness,
+        ..risk
     }
 }
 
@@ -89,6 +133,27 @@ mod tests {
         // One fifth is not above one fifth.
         assert!((risk.share_above["0.2"] - 0.5).abs() < 1e-12);
         assert_eq!(risk.rows_above["0.5"], 0);
+    }
+
+    // Ten records of a hundred: 1/F is a tenth of 1/f.
+    #[test]
+    fn a_population_turns_the_bound_into_a_labelled_estimate() {
+        let sizes = [2, 3, 5];
+        let bound = with_attackers(of_sizes(&sizes), sizes.into_iter(), None);
+        let journalist = bound.journalist.unwrap();
+        assert_eq!(journalist.basis, Basis::UpperBound);
+        assert!((journalist.maximum.unwrap() - 0.5).abs() < 1e-12);
+        assert_eq!(bound.population_uniqueness, None);
+        let estimated = with_attackers(of_sizes(&sizes), sizes.into_iter(), Some(100));
+        let marketer = estimated.marketer.unwrap();
+        assert_eq!((marketer.basis, marketer.maximum), (Basis::Estimate, None));
+        assert!((marketer.average - 0.03).abs() < 1e-12);
+        assert!((estimated.journalist.unwrap().maximum.unwrap() - 0.05).abs() < 1e-12);
+        assert_eq!(estimated.prosecutor.unwrap().basis, Basis::Counted);
+        let uniqueness = estimated.population_uniqueness.unwrap();
+        assert!(uniqueness.estimates.iter().all(|one| one.estimate));
+        let too_small = with_attackers(of_sizes(&sizes), sizes.into_iter(), Some(9));
+        assert_eq!(too_small.journalist.unwrap().basis, Basis::UpperBound);
     }
 
     #[test]

@@ -71,6 +71,8 @@ pub struct Rows<'a> {
     pub subjects: Option<&'a [u32]>,
     /// The sensitive attributes in declared order.
     pub sensitive: Vec<SensitiveColumn<'a>>,
+    /// Value code of every row of the attribute that is to be predicted, where one is.
+    pub target: Option<&'a [u32]>,
 }
 
 impl<'a> Rows<'a> {
@@ -107,7 +109,19 @@ impl<'a> Rows<'a> {
             quasi_identifiers,
             subjects: table.subjects.as_ref().map(|column| &*column.codes),
             sensitive,
+            target: None,
         })
+    }
+
+    /// The same with an attribute that is to be predicted; one that is not loaded is none.
+    #[must_use]
+    pub fn with_target(self, table: &'a Table, schema: &Schema, name: Option<&str>) -> Self {
+        let position = name.and_then(|name| schema.position(name));
+        let column = position.and_then(|position| table.columns.get(position)?.as_ref());
+        Self {
+            target: column.map(|column| &*column.codes),
+            ..self
+        }
     }
 
     /// Number of distinct subjects; the rows where none is declared.

@@ -20,9 +20,10 @@ pub use dataset::{
 };
 pub(crate) use date_format::has_time_of_day;
 pub use demand::{
-    Aggregate, Demand, DisclosureMode, Distance, Levels, LossDemand, MeasureDemand,
-    MissingSensitive, Objective, PrivacyModel, Recoding, Reference, ReleaseChoice, ReleaseDemand,
-    RowOrder, Search, SearchMethod, SuppressedRows,
+    Aggregate, ClassificationDemand, Demand, DisclosureMode, Distance, Levels, LossDemand,
+    MeasureDemand, MissingSensitive, Objective, PopulationDemand, PrivacyModel, Recoding,
+    Recommend, Reference, ReleaseChoice, ReleaseDemand, RowOrder, Search, SearchMethod,
+    SuppressedRows,
 };
 pub use number::Fraction;
 pub(crate) use number::{exact, exact_text};

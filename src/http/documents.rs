@@ -19,8 +19,8 @@ use uuid::Uuid;
 use super::failures::COMPONENT;
 use super::problem::{MEDIA_TYPE, ProblemBody};
 use crate::declaration::{
-    AttributeDeclaration, Levels, LossDemand, Objective, PrivacyModel, Recoding, ReleaseChoice,
-    Role, RowOrder, SearchMethod, SuppressedRows,
+    AttributeDeclaration, ClassificationDemand, Levels, LossDemand, Objective, PopulationDemand,
+    PrivacyModel, Recoding, Recommend, ReleaseChoice, Role, RowOrder, SearchMethod, SuppressedRows,
 };
 use crate::fault::Fault;
 
@@ -56,6 +56,14 @@ pub(super) struct SearchDemands {
     loss: Option<LossDemand>,
     /// Weight per quasi-identifier, positive.
     weights: Option<std::collections::BTreeMap<String, f64>>,
+    /// The attribute that `classification` predicts, sensitive or insensitive.
+    target: Option<String>,
+    /// How `classification` is computed.
+    classification: Option<ClassificationDemand>,
+    /// What is known of the population that the rows come from, for estimates of risk.
+    risk: Option<PopulationDemand>,
+    /// Which solution of the front is recommended; default `first_objective`.
+    recommend: Option<Recommend>,
     /// Release the recommended solution at once.
     release: Option<ReleaseChoice>,
 }

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use chrono::{Datelike, Utc};
 
 use super::App;
 use super::datasets::compiled;
@@ -9,10 +10,16 @@ use super::extract::{Id, Posted};
 use super::failures::WriteFailures;
 use super::once::{Answered, answer};
 use super::problem::Problem;
+use super::submission::too_small_a_population;
 use crate::anonymize::measure::measure;
 use crate::anonymize::report::Measurement;
 use crate::declaration::MeasureDemand;
 use crate::fault::{Fault, FaultCode};
+
+/// The year in which ages are reckoned.
+fn current_year() -> u32 {
+    u32::try_from(Utc::now().year()).unwrap_or(0)
+}
 
 /// Measures the rows at given levels without releasing anything.
 ///
@@ -31,7 +38,7 @@ pub(super) async fn measure_dataset(
 ) -> Result<Answered, Problem> {
     let services = &app.services;
     let dataset = services.store.dataset(dataset_id).await?;
-    let demand =
+    let mut demand =
         MeasureDemand::parse(&posted.body, &dataset.declaration).map_err(Problem::faults)?;
     if dataset.rows == 0 {
         let fault = Fault::at(
@@ -41,6 +48,10 @@ pub(super) async fn measure_dataset(
         );
         return Err(Problem::fault(fault));
     }
+    if let Some(fault) = too_small_a_population(&dataset, demand.risk) {
+        return Err(Problem::fault(fault));
+    }
+    demand.year_of_data.get_or_insert_with(current_year);
     let schema = compiled(&dataset.declaration)?;
     let table = services
         .store

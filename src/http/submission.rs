@@ -9,7 +9,9 @@ use super::datasets::compiled;
 use super::problem::Problem;
 use crate::anonymize::report::Reason;
 use crate::anonymize::{empty_front, impossible, search_space};
-use crate::declaration::{AttributeDeclaration, DatasetDeclaration, Demand, Role, SearchMethod};
+use crate::declaration::{
+    AttributeDeclaration, DatasetDeclaration, Demand, PopulationDemand, Role, SearchMethod,
+};
 use crate::fault::{Fault, FaultCode};
 use crate::ingest::Warning;
 use crate::job::{Dataset, JobSpec};
@@ -22,6 +24,9 @@ pub(super) fn prepare(app: &App, dataset: &Dataset, demand: Demand) -> Result<Ne
     if dataset.rows == 0 {
         let detail = "the dataset has no rows; append a batch first";
         let fault = Fault::at("/dataset_id", FaultCode::DatasetEmpty, detail);
+        return Err(Problem::fault(fault));
+    }
+    if let Some(fault) = too_small_a_population(dataset, demand.risk) {
         return Err(Problem::fault(fault));
     }
     let search_space = search_space(&schema.level_counts());
@@ -51,6 +56,19 @@ pub(super) fn prepare(app: &App, dataset: &Dataset, demand: Demand) -> Result<Ne
         infeasible,
         max_attempts: config.worker.max_attempts,
         max_queued: config.worker.max_queued,
+    })
+}
+
+/// A population that has fewer members than the dataset has subjects.
+pub(super) fn too_small_a_population(
+    dataset: &Dataset,
+    known: Option<PopulationDemand>,
+) -> Option<Fault> {
+    let members = known?.population_size?;
+    let subjects = dataset.subjects;
+    (members < subjects).then(|| {
+        let detail = format!("the dataset has {subjects} subjects: no fewer are in its population");
+        Fault::at("/risk/population_size", FaultCode::OutOfRange, detail)
     })
 }
 

@@ -14,6 +14,7 @@ mod hospital;
 mod ingest;
 mod laws;
 mod layers;
+mod measures;
 mod models;
 mod openapi;
 mod pilot;

@@ -6,8 +6,10 @@
 
 pub(crate) mod histograms;
 pub(crate) mod keys;
+pub(crate) mod labels;
 mod release;
 pub(crate) mod sets;
+mod tally;
 
 use super::Error;
 use super::cells::Cells;
@@ -17,8 +19,11 @@ use super::table::{Schema, Table};
 use crate::declaration::{Levels, PrivacyModel};
 use histograms::{Histograms, Sums};
 use keys::{Change, Keys, Slots};
+use labels::{LabelCounts, LabelScratch};
 pub use release::Release;
 use sets::{CappedSets, MergeScratch};
+use tally::Tally;
+pub use tally::{Totals, Volumes, Wanted};
 
 /// The distinct non-missing values of one sensitive attribute, per class.
 #[derive(Debug, Clone)]
@@ -42,6 +47,8 @@ pub struct ClassTable {
     pub(crate) subjects: Option<CappedSets>,
     /// By sensitive attribute.
     pub(crate) diversity: Vec<Diversity>,
+    /// Rows by value of the target attribute, where one is to be predicted.
+    pub(crate) labels: Option<LabelCounts>,
     /// By sensitive attribute; absent where no criterion asks.
     pub(crate) histograms: Vec<Option<Histograms>>,
 }
@@ -51,6 +58,7 @@ pub struct ClassTable {
 pub struct Scratch {
     slots: Slots,
     merge: MergeScratch,
+    merge_labels: LabelScratch,
     sums: Sums,
     class_of: Vec<u32>,
 }
@@ -73,6 +81,7 @@ impl ClassTable {
             rows: Vec::new(),
             subjects: None,
             diversity: Vec::new(),
+            labels: None,
             histograms: Vec::new(),
         }
     }
@@ -108,6 +117,7 @@ impl ClassTable {
         self.assign(cells, levels, scratch, into);
         let Scratch {
             merge,
+            merge_labels,
             sums,
             class_of,
             ..
@@ -129,6 +139,13 @@ impl ClassTable {
             .resize(self.diversity.len(), Diversity::Unknown);
         for (finer, coarser) in self.diversity.iter().zip(&mut into.diversity) {
             finer.merge_into(class_of, classes, merge, coarser);
+        }
+        match &self.labels {
+            None => into.labels = None,
+            Some(finer) => {
+                let coarser = into.labels.get_or_insert_with(LabelCounts::new);
+                finer.merge_into(class_of, classes, merge_labels, coarser);
+            }
         }
         into.histograms.resize(self.histograms.len(), None);
         for (finer, coarser) in self.histograms.iter().zip(&mut into.histograms) {
@@ -209,43 +226,40 @@ impl ClassTable {
 
     /// What a policy releases and costs, in exact integers.
     ///
-    /// `with_leaves` asks for the sums of leaves, which only `loss` needs. Only suppressed classes are taken apart for
-    /// them: the sum over all rows is known beforehand, whatever the policy.
+    /// Only the sums that are wanted are made; each costs a look at every attribute of the suppressed classes (`leaves`,
+    /// `nodes`) or of all (`volumes`), or less.
     #[must_use]
-    pub fn evaluate(&self, cells: &Cells, criteria: &Criteria, with_leaves: bool) -> Evaluation {
-        let attributes = cells.quasi_identifiers.len();
+    pub fn evaluate(&self, cells: &Cells, criteria: &Criteria, wanted: Wanted) -> Evaluation {
         // Without histograms and table criteria, classes are judged as they pass by.
-        let mut judging = Judging::default();
-        let decided = (!criteria.is_plain()).then(|| self.release(cells, criteria));
-        let mut suppressed_leaves = vec![0_u128; if with_leaves { attributes } else { 0 }];
-        let (mut suppressed_rows, mut classes) = (0, 0);
-        for (class, &rows) in self.rows.iter().enumerate() {
-            let is_released = match &decided {
-                None => criteria.ok(&self.view(class), &mut judging),
-                Some(decided) => decided.released[class],
-            };
-            if is_released {
-                classes += 1;
-                continue;
-            }
-            suppressed_rows += u64::from(rows);
-            for (attribute, sum) in suppressed_leaves.iter_mut().enumerate() {
-                let level = self.levels[attribute] as usize;
-                let leaves =
-                    &cells.quasi_identifiers[attribute].generalization.levels[level].leaves;
-                let node = self.node(cells, class, attribute) as usize;
-                *sum += u128::from(rows) * u128::from(leaves[node]);
-            }
+        if criteria.is_plain() {
+            let mut judging = Judging::default();
+            return self.total(cells, wanted, |class| {
+                criteria.ok(&self.view(class), &mut judging)
+            });
         }
+        let decided = self.release(cells, criteria);
         Evaluation {
-            levels: self.levels.clone(),
-            rows: cells.rows,
-            suppressed_rows,
-            core_suppressed_rows: decided
-                .map_or(suppressed_rows, |decided| decided.core_suppressed_rows),
-            classes,
-            suppressed_leaves,
+            core_suppressed_rows: decided.core_suppressed_rows,
+            ..self.total(cells, wanted, |class| decided.released[class])
         }
+    }
+
+    /// The same where it is decided which classes are released, by criteria that all are absorbing.
+    pub(crate) fn total(
+        &self,
+        cells: &Cells,
+        wanted: Wanted,
+        mut is_released: impl FnMut(usize) -> bool,
+    ) -> Evaluation {
+        let mut tally = Tally::new(self, cells, wanted);
+        for class in 0..self.len() {
+            if is_released(class) {
+                tally.release(class);
+            } else {
+                tally.suppress(class);
+            }
+        }
+        tally.finish()
     }
 }
 
@@ -332,7 +346,7 @@ impl ClassView<'_> {
 }
 
 /// What a policy releases and costs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Evaluation {
     /// The policy.
     pub levels: Vec<u32>,
@@ -345,8 +359,8 @@ pub struct Evaluation {
     pub core_suppressed_rows: u64,
     /// Classes that are released.
     pub classes: u64,
-    /// By attribute: sum over suppressed rows of the leaves under their node; empty if not asked for.
-    pub suppressed_leaves: Vec<u128>,
+    /// What was asked for besides.
+    pub totals: Totals,
 }
 
 /// Which rows a policy suppresses.

@@ -6,8 +6,6 @@
 
 mod sensitive;
 
-use std::collections::BTreeMap;
-
 use super::classes::{ClassTable, Scratch};
 use super::report::{Privacy, Risk};
 use super::risk::risk;
@@ -104,22 +102,4 @@ impl Figures {
         };
         (privacy, risk(kept))
     }
-}
-
-/// Number of classes by size, ascending.
-pub(crate) fn histogram(sizes: &Sizes) -> Vec<super::report::ClassSizes> {
-    let mut by_size: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
-    for &(rows, size) in &sizes.classes {
-        let (classes, total) = by_size.entry(size).or_default();
-        *classes += 1;
-        *total += rows;
-    }
-    by_size
-        .into_iter()
-        .map(|(size, (classes, rows))| super::report::ClassSizes {
-            size,
-            classes,
-            rows,
-        })
-        .collect()
 }

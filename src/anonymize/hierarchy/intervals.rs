@@ -2,7 +2,8 @@
 //!
 //! Each width is a whole multiple of the one before and all share the origin, so every interval is a union of whole finer
 //! ones. Values from `top_from` on, and values below `bottom_below`, share one bucket on every level above 0; intervals
-//! that reach into a bucket are cut at its edge, so that a label always says which values it holds. Arithmetic is exact:
+//! that reach into a bucket are cut at its edge, so that a label always says which values it holds. An interval
+//! that holds one whole number of an `integer` column is labelled by that number. Arithmetic is exact:
 //! all numbers are brought to one scale and compared as integers.
 
 use rust_decimal::Decimal;
@@ -209,6 +210,15 @@ impl Intervals {
         Some(Bucket::Between(start, end))
     }
 
+    /// `[20, 30)`; of whole numbers one alone is itself: `88`, not `[88, 89)`.
+    fn between_label(&self, start: Decimal, end: Decimal) -> Box<str> {
+        if self.is_integer && start.is_integer() && end - start == Decimal::ONE {
+            start.to_string().into()
+        } else {
+            format!("[{start}, {end})").into()
+        }
+    }
+
     /// Whole numbers from `from` up to, without, `until`, within the declared bounds.
     fn count(&self, from: Option<Decimal>, until: Option<Decimal>) -> u64 {
         let from = from.max(self.lower);
@@ -256,7 +266,7 @@ impl Chain for Intervals {
         let bound = |bound: Option<Decimal>| bound.unwrap_or_default();
         match node {
             Bucket::Value(text) => text.clone(),
-            Bucket::Between(start, end) => format!("[{start}, {end})").into(),
+            Bucket::Between(start, end) => self.between_label(*start, *end),
             Bucket::Bottom => format!("<{}", bound(self.bottom_below)).into(),
             Bucket::Top => format!("{}+", bound(self.top_from)).into(),
         }

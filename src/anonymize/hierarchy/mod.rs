@@ -15,18 +15,21 @@ mod prefix;
 mod table;
 mod taxonomy;
 mod tree;
+mod zip3;
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use crate::anonymize::safe_harbor::{Zip3List, Zip3Width};
 use crate::anonymize::table::Dictionary;
-use crate::declaration::{AttributeDeclaration, HierarchyDeclaration};
-use crate::fault::{Fault, Faults};
+use crate::declaration::{AttributeDeclaration, HierarchyDeclaration, ValueType};
+use crate::fault::{Fault, FaultCode, Faults};
 use dates::Dates;
 use encode::Chain;
 use intervals::Intervals;
 use prefix::Prefix;
 use tree::Tree;
+use zip3::Zip3;
 
 /// The label of the topmost node.
 const TOP: &str = "*";
@@ -51,6 +54,7 @@ enum Kind {
     Intervals(Intervals),
     Prefix(Prefix),
     Dates(Dates),
+    Zip3(Zip3),
 }
 
 /// Calls one thing on whichever kind it is.
@@ -62,6 +66,7 @@ macro_rules! with_kind {
             Kind::Intervals($chain) => $body,
             Kind::Prefix($chain) => $body,
             Kind::Dates($chain) => $body,
+            Kind::Zip3($chain) => $body,
         }
     };
 }
@@ -136,6 +141,9 @@ impl Hierarchy {
             Some(HierarchyDeclaration::Dates { levels }) => {
                 Dates::compile(levels, attribute, pointer, faults).map(Kind::Dates)
             }
+            Some(HierarchyDeclaration::Zip3 { list, width }) => {
+                zip3(*list, *width, attribute, pointer, faults).map(Kind::Zip3)
+            }
             Some(declaration @ HierarchyDeclaration::Intervals { .. }) => {
                 Intervals::compile(declaration, attribute, pointer, faults).map(Kind::Intervals)
             }
@@ -146,6 +154,12 @@ impl Hierarchy {
     #[must_use]
     pub fn levels(&self) -> usize {
         with_kind!(&self.kind, chain => chain.levels())
+    }
+
+    /// Number of leaves of the declared domain; `None` where it is open and only the data can tell.
+    #[must_use]
+    pub fn domain(&self) -> Option<u64> {
+        with_kind!(&self.kind, chain => chain.domain())
     }
 
     /// Whether a non-missing value has its place.
@@ -185,6 +199,23 @@ impl Hierarchy {
     pub fn encode(&self, dictionary: &Dictionary) -> Result<Generalization, u32> {
         with_kind!(&self.kind, chain => encode::encode(chain, dictionary))
     }
+}
+
+/// ZIP codes are texts: as a number one loses its leading zero.
+fn zip3(
+    list: Zip3List,
+    width: Zip3Width,
+    attribute: &AttributeDeclaration,
+    pointer: &str,
+    faults: &mut Faults,
+) -> Option<Zip3> {
+    if attribute.value_type != ValueType::Text {
+        let detail = "ZIP codes begin with zeros: declare `type`: `text`";
+        let place = format!("{pointer}/kind");
+        faults.push(Fault::at(place, FaultCode::TypeConflict, detail));
+        return None;
+    }
+    Some(Zip3 { list, width })
 }
 
 /// The value, then `*`.

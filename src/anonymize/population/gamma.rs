@@ -1,4 +1,4 @@
-//! Sums of reciprocals and ratios of gamma functions, without cancellation.
+//! Totals of reciprocals and ratios of gamma functions, without cancellation.
 //!
 //! The models need only differences, `psi(x+m) - psi(x)` and `ln Gamma(x+d) - ln Gamma(x)`. Taken as differences of
 //! two large values they would lose up to all digits; here the difference itself is expanded. Both shift `x` up to

@@ -37,6 +37,12 @@ impl Zip3List {
     /// All versions, oldest first.
     pub const ALL: [Self; 2] = [Self::Census2000, Self::Census2020];
 
+    /// The newest version.
+    #[must_use]
+    pub const fn newest() -> Self {
+        Self::Census2020
+    }
+
     /// The name, as in a declaration and in a report.
     #[must_use]
     pub const fn name(self) -> &'static str {

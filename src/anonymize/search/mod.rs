@@ -5,6 +5,7 @@
 mod exact;
 mod fixed;
 mod front;
+pub mod indicators;
 mod nsga2;
 mod problem;
 mod random;
@@ -15,17 +16,19 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::cells::Cells;
+use super::class_sizes;
 use super::classes::{ClassTable, Scratch};
 use super::figures::Figures;
 use super::measure::levels_by_name;
 use super::policy::search_space;
 use super::privacy::{Criteria, impossible};
-use super::report::{Front, Reason, RecodingReport, SearchReport, Solution};
+use super::report::{Front, Knee, Reason, RecodingReport, SearchReport, Solution};
+use super::risk::with_attackers;
 use super::rows::Rows;
 use super::table::Schema;
-use super::utility::{self, Objectives};
+use super::utility::{self, Objectives, Reporter};
 use super::{Error, Observer, Outcome, Stop, Task};
-use crate::declaration::{Demand, SearchMethod};
+use crate::declaration::{Demand, Objective, SearchMethod};
 use front::Candidate;
 use problem::{End, Found, Meter, Problem};
 
@@ -49,8 +52,10 @@ pub fn empty_front(demand: &Demand, schema: &Schema, rows: u64, subjects: u64) -
             certified: false,
             elapsed_ms: 0,
         },
-        objectives: utility::describe(demand, schema),
+        objectives: utility::describe(demand, schema, rows),
         solutions: Vec::new(),
+        hypervolume: None,
+        knee: Knee::Undefined,
         recommended: None,
         recommendation_rule: format!("least {}", names.join(", then least ")),
     }
@@ -58,7 +63,11 @@ pub fn empty_front(demand: &Demand, schema: &Schema, rows: u64, subjects: u64) -
 
 pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, Error> {
     let demand = task.demand;
-    let rows = Rows::of(task.table, task.schema)?;
+    let rows = Rows::of(task.table, task.schema)?.with_target(
+        task.table,
+        task.schema,
+        objective_target(demand),
+    );
     let subjects = rows.subject_count();
     let mut front = empty_front(demand, task.schema, rows.rows as u64, subjects);
     let distinct = rows.sensitive.iter().map(|attribute| {
@@ -77,7 +86,8 @@ pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
     if let Some(reason) = known {
         return Ok(Outcome::Infeasible(reason, front));
     }
-    let (criteria, needs) = Criteria::new(&demand.privacy, &rows);
+    let (criteria, mut needs) = Criteria::new(&demand.privacy, &rows);
+    utility::add_needs(demand, &mut needs);
     let (cells, cell_of_row) = Cells::build(&rows, &needs);
     let objectives = Objectives::new(demand, &cells);
     let space = cells.space();
@@ -111,12 +121,18 @@ pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
         return Ok(Outcome::Cancelled);
     }
     let figures = Figures::new(&rows, &cell_of_row, &demand.privacy);
-    let Some(solutions) = solutions(&problem, &found.front, demand, &figures) else {
+    let Some(solutions) = solutions(&problem, &found.front, demand, &figures, subjects) else {
         return Ok(Outcome::Cancelled);
     };
-    front.recommended = solutions.first().map(|solution| solution.solution_id);
     front.solutions = solutions;
+    indicators::describe(&mut front, demand);
     Ok(outcome(&problem, &found, front))
+}
+
+/// The attribute that an objective predicts.
+fn objective_target(demand: &Demand) -> Option<&str> {
+    let is_read = demand.objectives.contains(&Objective::Classification);
+    demand.target.as_deref().filter(|_| is_read)
 }
 
 /// The method that runs.
@@ -180,7 +196,10 @@ fn solutions(
     members: &[Candidate],
     demand: &Demand,
     figures: &Figures,
+    subjects: u64,
 ) -> Option<Vec<Solution>> {
+    let reporter = Reporter::new(problem.cells);
+    let population = demand.risk.and_then(|known| known.members(subjects));
     let one = |(number, member): (usize, &Candidate)| {
         if problem.observer.must_stop() == Some(Stop::Cancelled) {
             return None;
@@ -191,6 +210,10 @@ fn solutions(
         let released = table.release(cells, problem.criteria).released;
         let sizes = figures.sizes(&table, &scratch);
         let (privacy, risk) = figures.report(&sizes, &released, &scratch);
+        let kept = sizes.classes.iter().zip(&released);
+        let kept = kept
+            .filter(|&(_, &released)| released)
+            .map(|(&class, _)| class);
         let named = demand.objectives.iter().zip(member.values);
         Some(Solution {
             solution_id: u32::try_from(number).unwrap_or(u32::MAX),
@@ -204,8 +227,10 @@ fn solutions(
             suppressed_rows: member.suppressed_rows,
             classes: released.iter().filter(|&&released| released).count() as u64,
             privacy,
-            risk,
-            recommended: number == 0,
+            risk: with_attackers(risk, kept.clone().map(|(_, size)| size), population),
+            utility: Some(reporter.report(&table, &released)),
+            class_size_histogram: class_sizes::histogram(kept),
+            recommended: false,
         })
     };
     members.par_iter().enumerate().map(one).collect()

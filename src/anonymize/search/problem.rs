@@ -60,8 +60,8 @@ pub(crate) struct Found {
 impl Problem<'_> {
     /// Judges the policy whose classes are given.
     pub(crate) fn judge(&self, classes: &ClassTable) -> Candidate {
-        let leaves = self.objectives.needs_leaves();
-        let evaluation = classes.evaluate(self.cells, self.criteria, leaves);
+        let wanted = self.objectives.wanted();
+        let evaluation = classes.evaluate(self.cells, self.criteria, wanted);
         let costs = self.objectives.costs(&evaluation);
         let excess = evaluation.suppressed_rows.saturating_sub(self.allowed);
         let nothing_released = if evaluation.classes == 0 {

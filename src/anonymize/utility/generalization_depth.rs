@@ -20,7 +20,7 @@ pub(super) struct GeneralizationDepth {
 
 impl GeneralizationDepth {
     pub(super) fn new(heights: &[usize], weights: &[f64]) -> Self {
-        let (units, whole) = exact(heights, weights).unwrap_or_else(|| rounded(heights, weights));
+        let (units, whole) = units(heights, weights, 1);
         Self { units, whole }
     }
 
@@ -43,8 +43,18 @@ impl Measure for GeneralizationDepth {
     }
 }
 
+/// What one level of each attribute adds, and the sum over all of the top levels: exact if that times `rows` fits.
+pub(super) fn units(heights: &[usize], weights: &[f64], rows: u64) -> (Vec<u128>, f64) {
+    exact(heights, weights)
+        .filter(|(_, whole)| whole.checked_mul(u128::from(rows)).is_some())
+        .map_or_else(
+            || rounded(heights, weights),
+            |(units, whole)| (units, whole as f64),
+        )
+}
+
 /// Units and denominator; `None` if they do not fit.
-fn exact(heights: &[usize], weights: &[f64]) -> Option<(Vec<u128>, f64)> {
+fn exact(heights: &[usize], weights: &[f64]) -> Option<(Vec<u128>, u128)> {
     let weights = whole_weights(weights)?;
     let multiple =
         heights
@@ -66,8 +76,7 @@ fn exact(heights: &[usize], weights: &[f64]) -> Option<(Vec<u128>, f64)> {
     let total = weights
         .iter()
         .try_fold(0_u128, |sum, &weight| sum.checked_add(weight))?;
-    let whole = total.checked_mul(multiple)?;
-    Some((units, whole as f64))
+    Some((units, total.checked_mul(multiple)?))
 }
 
 /// The decimal weights as integers without a common factor.
@@ -120,11 +129,7 @@ mod tests {
     fn cost(heights: &[usize], weights: &[f64], levels: &[u32]) -> Cost {
         let evaluation = Evaluation {
             levels: levels.to_vec(),
-            rows: 1,
-            suppressed_rows: 0,
-            core_suppressed_rows: 0,
-            classes: 1,
-            suppressed_leaves: Vec::new(),
+            ..Evaluation::default()
         };
         GeneralizationDepth::new(heights, weights).cost(&evaluation)
     }

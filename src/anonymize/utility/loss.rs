@@ -1,12 +1,12 @@
 //! Granularity loss: how much of its hierarchy a released value covers (algorithms.md D.7; ARX's `Loss`).
 //!
 //! Per attribute with a domain of D leaves, a released row costs leaves / D, a suppressed row 1; the mean over rows is
-//! scaled so that unchanged data cost 0. Sums are exact integers, so the loss does not depend on the order of anything.
+//! scaled so that unchanged data cost 0. Totals are exact integers, so the loss does not depend on the order of anything.
 //! A factor f below 0.5 makes suppression cheaper (by 2f), above 0.5 generalization (by 2 - 2f).
 
 use super::{Cost, Measure};
 use crate::anonymize::cells::Cells;
-use crate::anonymize::classes::Evaluation;
+use crate::anonymize::classes::{Evaluation, Wanted};
 use crate::anonymize::hierarchy::Level;
 use crate::declaration::{Aggregate, LossDemand};
 
@@ -64,6 +64,19 @@ impl Loss {
         ((covered - least) / (rows * domain - least)).max(0.0)
     }
 
+    /// The loss of each attribute by itself, `0..=1`.
+    pub(super) fn by_attribute(&self, evaluation: &Evaluation) -> Vec<f64> {
+        let levels = evaluation.levels.iter().enumerate();
+        let loss = |(attribute, &level)| {
+            let suppressed = Suppressed {
+                rows: evaluation.suppressed_rows,
+                leaves: evaluation.totals.suppressed_leaves[attribute] as f64,
+            };
+            self.of_attribute(attribute, level, suppressed)
+        };
+        levels.map(loss).collect()
+    }
+
     fn joined(&self, levels: &[u32], leaves: impl Fn(usize) -> Suppressed) -> f64 {
         let attributes = levels.iter().zip(&self.weights).enumerate();
         let losses = attributes.map(|(attribute, (&level, &weight))| {
@@ -92,15 +105,18 @@ impl Measure for Loss {
     fn cost(&self, evaluation: &Evaluation) -> Cost {
         let value = self.joined(&evaluation.levels, |attribute| Suppressed {
             rows: evaluation.suppressed_rows,
-            leaves: evaluation.suppressed_leaves[attribute] as f64,
+            leaves: evaluation.totals.suppressed_leaves[attribute] as f64,
         });
         Cost {
             key: (value * PRECISION).round() as u128,
             value,
         }
     }
-    fn needs_leaves(&self) -> bool {
-        true
+    fn wanted(&self) -> Wanted {
+        Wanted {
+            leaves: true,
+            ..Wanted::default()
+        }
     }
     /// A suppressed row costs more than a released one by a share of what its node leaves uncovered, so the cheapest
     /// rows to suppress are those under the largest node. Two units lower than computed, against rounding.
@@ -165,6 +181,7 @@ pub(super) fn describe(demand: LossDemand, weights: &[f64]) -> (f64, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::anonymize::classes::Totals;
 
     // algorithms.md F 8: T8 at (2,2,1), domains 60, 8, 2, one of eight rows suppressed.
     // raw .41667 .51563 1 means sums over released rows of .41667 * 8 * 60 - 60 = 140, .51563 * 64 - 8 = 25, 14 leaves.
@@ -185,7 +202,10 @@ mod tests {
             suppressed_rows: 1,
             core_suppressed_rows: 1,
             classes: 2,
-            suppressed_leaves: vec![20, 4, 2],
+            totals: Totals {
+                suppressed_leaves: vec![20, 4, 2],
+                ..Totals::default()
+            },
         };
         loss.cost(&evaluation).value
     }

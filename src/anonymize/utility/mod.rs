@@ -1,17 +1,28 @@
 //! Objectives: one file per measure of what a policy costs.
 //!
 //! Every objective gives a value for reports and an integer that orders it. Dominance compares the integers only, so no
-//! rounding decides which policies stand in a front.
+//! rounding decides which policies stand in a front. Reports state the same measures of every solution, asked for or not.
 
+mod ambiguity;
+mod average_class_size;
+mod average_risk;
+mod classification;
+mod describe;
+mod discernibility;
+mod divergence;
 mod generalization_depth;
 mod loss;
+mod non_uniform_entropy;
+mod precision;
+mod reporter;
 mod suppression;
 
-use super::cells::Cells;
-use super::classes::Evaluation;
-use super::report::ObjectiveReport;
+pub use describe::{describe, name};
+pub(crate) use reporter::Reporter;
+
+use super::cells::{Cells, Needs};
+use super::classes::{Evaluation, Wanted};
 use super::rows::QuasiIdentifier;
-use super::table::Schema;
 use crate::declaration::{Demand, Objective};
 
 /// The most objectives of a search.
@@ -28,11 +39,11 @@ pub struct Cost {
 
 /// A measure of what a policy costs.
 pub trait Measure: Send + Sync + std::fmt::Debug {
-    /// The cost of an evaluated policy.
+    /// The cost of an evaluated policy, whose evaluation has what is [wanted](Self::wanted).
     fn cost(&self, evaluation: &Evaluation) -> Cost;
-    /// Whether it needs the sums of leaves.
-    fn needs_leaves(&self) -> bool {
-        false
+    /// Which sums it reads.
+    fn wanted(&self) -> Wanted {
+        Wanted::default()
     }
     /// A key that no policy of these levels is below if it suppresses at least so many rows, whichever they are; 0
     /// where nothing is known. Never shrinks when the number of rows grows.
@@ -49,27 +60,11 @@ impl Objectives {
     /// The objectives of a demand over the given cells.
     #[must_use]
     pub fn new(demand: &Demand, cells: &Cells) -> Self {
-        let names = cells
-            .quasi_identifiers
-            .iter()
-            .map(|attribute| &*attribute.name);
-        let weights = weights(demand, names);
         let measures = demand.objectives.iter().take(MOST_OBJECTIVES);
-        let measures = measures.map(|objective| -> Box<dyn Measure> {
-            match objective {
-                Objective::GeneralizationDepth => {
-                    let attributes = cells.quasi_identifiers.iter();
-                    let heights: Vec<usize> = attributes.map(QuasiIdentifier::height).collect();
-                    Box::new(generalization_depth::GeneralizationDepth::new(
-                        &heights, &weights,
-                    ))
-                }
-                Objective::Suppression => Box::new(suppression::Suppression),
-                Objective::Loss => Box::new(loss::Loss::new(demand.loss, &weights, cells)),
-            }
-        });
         Self {
-            measures: measures.collect(),
+            measures: measures
+                .map(|&objective| measure(objective, demand, cells))
+                .collect(),
         }
     }
 
@@ -85,10 +80,11 @@ impl Objectives {
         self.measures.is_empty()
     }
 
-    /// Whether any needs the sums of leaves.
+    /// Which sums they read.
     #[must_use]
-    pub fn needs_leaves(&self) -> bool {
-        self.measures.iter().any(|measure| measure.needs_leaves())
+    pub fn wanted(&self) -> Wanted {
+        let wishes = self.measures.iter().map(|measure| measure.wanted());
+        wishes.fold(Wanted::default(), Wanted::or)
     }
 
     /// Keys that no policy of these levels is below if it suppresses at least so many rows; unused places hold zero.
@@ -112,55 +108,66 @@ impl Objectives {
     }
 }
 
-/// What the objectives of a demand mean, for reports.
-#[must_use]
-pub fn describe(demand: &Demand, schema: &Schema) -> Vec<ObjectiveReport> {
-    let positions = schema.quasi_identifiers();
-    let names = positions
-        .iter()
-        .map(|&position| &*schema.attributes()[position].declaration.name);
-    let weights = weights(demand, names);
-    let weighted = if demand.weights.is_empty() {
-        String::new()
-    } else {
-        let pairs = demand
-            .weights
-            .iter()
-            .map(|(name, weight)| format!("{name} {weight}"));
-        format!(
-            "; weights: {}, others 1",
-            pairs.collect::<Vec<_>>().join(", ")
-        )
-    };
-    let describe = |objective: &Objective| {
-        let (most, definition) = match objective {
-            Objective::GeneralizationDepth => (
-                1.0,
-                format!("{}{weighted}", generalization_depth::DEFINITION),
-            ),
-            Objective::Suppression => (1.0, suppression::DEFINITION.to_owned()),
-            Objective::Loss => {
-                let (most, definition) = loss::describe(demand.loss, &weights);
-                (most, format!("{definition}{weighted}"))
-            }
-        };
-        ObjectiveReport {
-            name: name(*objective).to_owned(),
-            direction: "minimize".to_owned(),
-            range: [0.0, most],
-            definition,
+fn measure(objective: Objective, demand: &Demand, cells: &Cells) -> Box<dyn Measure> {
+    let attributes = cells.quasi_identifiers.iter();
+    let weights = weights(demand, attributes.clone().map(|attribute| &*attribute.name));
+    let heights: Vec<usize> = attributes.map(QuasiIdentifier::height).collect();
+    match objective {
+        Objective::GeneralizationDepth => Box::new(generalization_depth::GeneralizationDepth::new(
+            &heights, &weights,
+        )),
+        Objective::Suppression => Box::new(suppression::Suppression),
+        Objective::Loss => Box::new(loss::Loss::new(demand.loss, &weights, cells)),
+        Objective::Discernibility => Box::new(discernibility::Discernibility::new(cells)),
+        Objective::AverageClassSize => Box::new(average_class_size::AverageClassSize::new(cells)),
+        Objective::NonUniformEntropy => {
+            Box::new(non_uniform_entropy::NonUniformEntropy::new(cells))
         }
-    };
-    demand.objectives.iter().map(describe).collect()
+        Objective::Precision => Box::new(precision::Precision::new(&heights, &weights, cells.rows)),
+        Objective::Ambiguity => Box::new(ambiguity::Ambiguity::new(cells)),
+        Objective::Classification => Box::new(classification::Classification::new(
+            cells,
+            demand.classification.arx_tie,
+        )),
+        Objective::AverageRisk => Box::new(average_risk::AverageRisk { rows: cells.rows }),
+    }
 }
 
-/// The name of an objective in demands and reports.
-#[must_use]
-pub fn name(objective: Objective) -> &'static str {
-    match objective {
-        Objective::GeneralizationDepth => "generalization_depth",
-        Objective::Suppression => "suppression",
-        Objective::Loss => "loss",
+/// Adds what the objectives of a demand need of every class to what its criteria need.
+pub fn add_needs(demand: &Demand, needs: &mut Needs) {
+    if demand.objectives.contains(&Objective::AverageRisk) {
+        needs.subjects = u64::MAX;
+    }
+}
+
+/// At most how many classes a policy has.
+#[derive(Debug)]
+struct MostClasses {
+    cells: u128,
+    /// By attribute and level: number of nodes.
+    nodes: Vec<Vec<u128>>,
+}
+
+impl MostClasses {
+    fn of(cells: &Cells) -> Self {
+        let attributes = cells.quasi_identifiers.iter();
+        let nodes = attributes.map(|attribute| {
+            let levels = attribute.generalization.levels.iter();
+            levels.map(|level| level.labels.len() as u128).collect()
+        });
+        Self {
+            cells: cells.len() as u128,
+            nodes: nodes.collect(),
+        }
+    }
+
+    /// At the given levels: no more than there are cells or combinations of nodes.
+    fn at(&self, levels: &[u32]) -> u128 {
+        let nodes = self.nodes.iter().zip(levels);
+        let product = nodes
+            .map(|(nodes, &level)| nodes[level as usize])
+            .fold(1_u128, u128::saturating_mul);
+        product.min(self.cells)
     }
 }
 

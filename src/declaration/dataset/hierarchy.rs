@@ -1,6 +1,7 @@
 //! Reads the shape of a hierarchy's declaration; whether it is a tree is settled when it is compiled.
 
 use super::{DateLevel, HierarchyDeclaration, TaxonomyNode};
+use crate::anonymize::safe_harbor::{Zip3List, Zip3Width};
 use crate::declaration::cursor::Cursor;
 use crate::declaration::object::Object;
 use crate::declaration::words::Words;
@@ -13,6 +14,7 @@ enum Kind {
     Prefix,
     Dates,
     Taxonomy,
+    Zip3,
 }
 
 const KINDS: Words<Kind> = Words {
@@ -23,6 +25,7 @@ const KINDS: Words<Kind> = Words {
         ("prefix", Kind::Prefix),
         ("dates", Kind::Dates),
         ("taxonomy", Kind::Taxonomy),
+        ("zip3", Kind::Zip3),
     ],
     planned: &[],
 };
@@ -36,6 +39,21 @@ const DATE_LEVELS: Words<DateLevel> = Words {
         ("year", DateLevel::Year),
         ("decade", DateLevel::Decade),
     ],
+    planned: &[],
+};
+
+const ZIP3_LISTS: Words<Zip3List> = Words {
+    noun: "list of small areas",
+    legal: &[
+        ("census-2000", Zip3List::Census2000),
+        ("census-2020", Zip3List::Census2020),
+    ],
+    planned: &[],
+};
+
+const ZIP3_WIDTHS: Words<Zip3Width> = Words {
+    noun: "width",
+    legal: &[("three", Zip3Width::Three), ("five", Zip3Width::Five)],
     planned: &[],
 };
 
@@ -53,6 +71,7 @@ pub(super) fn declaration(
         Kind::Prefix => prefix(&object, faults),
         Kind::Dates => dates(&object, faults),
         Kind::Taxonomy => taxonomy(&object, faults),
+        Kind::Zip3 => zip3(&object, faults),
     };
     declaration.filter(|_| faults.count() == before)
 }
@@ -129,6 +148,24 @@ fn dates(object: &Object<'_>, faults: &mut Faults) -> Option<HierarchyDeclaratio
         .collect();
     let levels: Option<Vec<DateLevel>> = levels.into_iter().collect();
     levels.map(|levels| HierarchyDeclaration::Dates { levels })
+}
+
+fn zip3(object: &Object<'_>, faults: &mut Faults) -> Option<HierarchyDeclaration> {
+    object.only(&["kind", "list", "width"], faults);
+    let list = object
+        .optional("list")
+        .map_or(Some(Zip3List::newest()), |cursor| {
+            cursor.word(&ZIP3_LISTS, faults)
+        });
+    let width = object
+        .optional("width")
+        .map_or(Some(Zip3Width::default()), |cursor| {
+            cursor.word(&ZIP3_WIDTHS, faults)
+        });
+    Some(HierarchyDeclaration::Zip3 {
+        list: list?,
+        width: width?,
+    })
 }
 
 fn taxonomy(object: &Object<'_>, faults: &mut Faults) -> Option<HierarchyDeclaration> {

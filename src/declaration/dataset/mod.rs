@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 use utoipa::ToSchema;
 
+use crate::anonymize::safe_harbor::{Zip3List, Zip3Width};
 use crate::fault::Fault;
 
 /// A dataset as its owner declares it.
@@ -141,6 +142,17 @@ pub enum HierarchyDeclaration {
     Prefix {
         /// Characters kept, strictly falling, one level each; values longer than the first entry are refused.
         keep: Vec<usize>,
+    },
+    /// US ZIP codes as HIPAA's Safe Harbor method wants them: the code, its first three digits (000 for the small areas
+    /// of a list), `*`. A value that is not `ddddd`, `ddddd-dddd` or `ddddddddd` has no place.
+    Zip3 {
+        /// Which areas are small; the list of the 2020 census if absent.
+        #[serde(default = "Zip3List::newest")]
+        #[schema(required = false)]
+        list: Zip3List,
+        /// How an area is written.
+        #[serde(default)]
+        width: Zip3Width,
     },
     /// Calendar levels of a `date` column.
     Dates {

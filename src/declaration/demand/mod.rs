@@ -1,11 +1,16 @@
 //! Demands: what a job, a measurement or a release is asked for.
 
+mod measures;
 mod model;
 mod models;
+mod objective;
 mod parse;
 mod privacy;
 mod search;
 
+pub use objective::{
+    Aggregate, ClassificationDemand, LossDemand, Objective, PopulationDemand, Recommend,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -38,9 +43,22 @@ pub struct Demand {
     /// How `loss` is computed.
     #[schema(required = false)]
     pub loss: LossDemand,
-    /// Weight per quasi-identifier, above 0 and at most 1e9, default 1; used by `generalization_depth` and `loss`.
+    /// Weight per quasi-identifier, above 0 and at most 1e9, default 1; used by `generalization_depth`,
+    /// `loss` and `precision`.
     #[serde(default)]
     pub weights: std::collections::BTreeMap<String, f64>,
+    /// The attribute that `classification` predicts, sensitive or insensitive.
+    #[serde(default)]
+    pub target: Option<String>,
+    /// How `classification` is computed.
+    #[serde(default)]
+    pub classification: ClassificationDemand,
+    /// What is known of the population that the rows come from, for estimates of risk.
+    #[serde(default)]
+    pub risk: Option<PopulationDemand>,
+    /// Which solution of the front is recommended.
+    #[serde(default)]
+    pub recommend: Recommend,
     /// Release the recommended solution at once.
     #[serde(default)]
     pub release: Option<ReleaseChoice>,
@@ -94,56 +112,6 @@ pub enum SearchMethod {
     Random,
     /// One given policy, checked.
     Fixed,
-}
-
-/// What a search optimises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Objective {
-    /// Mean of level over height, `0..=1`.
-    GeneralizationDepth,
-    /// Suppressed rows over input rows, `0..=1`.
-    Suppression,
-    /// Granularity loss, `0..=1`.
-    Loss,
-}
-
-/// How `loss` is computed (algorithms.md D.7).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct LossDemand {
-    /// How the attributes' losses are joined.
-    #[serde(default)]
-    pub aggregate: Aggregate,
-    /// Weight of generalization against suppression, `0..=1`; 0.5 is neutral.
-    #[serde(default = "LossDemand::neutral")]
-    pub factor: f64,
-}
-
-impl LossDemand {
-    fn neutral() -> f64 {
-        0.5
-    }
-}
-
-impl Default for LossDemand {
-    fn default() -> Self {
-        Self {
-            aggregate: Aggregate::default(),
-            factor: Self::neutral(),
-        }
-    }
-}
-
-/// How the attributes' losses are joined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Aggregate {
-    #[default]
-    Arithmetic,
-    Geometric,
-    Maximum,
-    Sum,
 }
 
 /// Which solution a job releases by itself.
@@ -202,6 +170,12 @@ pub struct MeasureDemand {
     /// Levels to measure at; absent attributes stay at level 0.
     #[serde(default)]
     pub levels: Levels,
+    /// What is known of the population that the rows come from, for estimates of risk.
+    #[serde(default)]
+    pub risk: Option<PopulationDemand>,
+    /// Year in which ages are reckoned from years of birth, for `identifier_indicators`; the current one if absent.
+    #[serde(default)]
+    pub year_of_data: Option<u32>,
 }
 
 impl Demand {

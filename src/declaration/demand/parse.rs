@@ -1,14 +1,15 @@
 //! Reads demands out of request bodies; every fault with its pointer.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::privacy::{binding_models, models, quasi_identifier};
+use super::privacy::{binding_models, models};
 use super::{
-    Aggregate, Demand, LossDemand, MeasureDemand, Objective, Recoding, ReleaseChoice,
-    ReleaseDemand, RowOrder, SuppressedRows, search,
+    Demand, MeasureDemand, Recoding, ReleaseChoice, ReleaseDemand, RowOrder, SuppressedRows,
+    measures, search,
 };
 use crate::declaration::cursor::Cursor;
 use crate::declaration::words::Words;
@@ -23,45 +24,20 @@ const DEMAND_FIELDS: &[&str] = &[
     "objectives",
     "loss",
     "weights",
+    "target",
+    "classification",
+    "risk",
+    "recommend",
     "release",
 ];
 
-/// The most objectives of one search.
-const MOST_OBJECTIVES: usize = 4;
+/// Years of data, in which ages are reckoned.
+const YEARS: RangeInclusive<u64> = 1900..=9999;
 
 const RECODINGS: Words<Recoding> = Words {
     noun: "recoding",
     legal: &[("full_domain", Recoding::FullDomain)],
     planned: &["subtree", "local", "microaggregation"],
-};
-
-const OBJECTIVES: Words<Objective> = Words {
-    noun: "objective",
-    legal: &[
-        ("generalization_depth", Objective::GeneralizationDepth),
-        ("suppression", Objective::Suppression),
-        ("loss", Objective::Loss),
-    ],
-    planned: &[
-        "discernibility",
-        "average_class_size",
-        "non_uniform_entropy",
-        "classification",
-        "information_loss",
-        "sensitive_entropy",
-        "average_risk",
-    ],
-};
-
-const AGGREGATES: Words<Aggregate> = Words {
-    noun: "aggregate",
-    legal: &[
-        ("arithmetic", Aggregate::Arithmetic),
-        ("geometric", Aggregate::Geometric),
-        ("maximum", Aggregate::Maximum),
-        ("sum", Aggregate::Sum),
-    ],
-    planned: &[],
 };
 
 const RELEASE_CHOICES: Words<ReleaseChoice> = Words {
@@ -107,18 +83,16 @@ fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) ->
             cursor.word(&RECODINGS, faults)
         });
     let search = search::search(&object, dataset, faults);
-    let objectives = object.optional("objectives").map_or_else(
-        || Some(vec![Objective::GeneralizationDepth, Objective::Suppression]),
-        |cursor| objectives(&cursor, faults),
-    );
-    let loss = object
-        .optional("loss")
-        .map_or(Some(LossDemand::default()), |cursor| loss(&cursor, faults));
-    let weights = object
-        .optional("weights")
-        .map_or(Some(BTreeMap::new()), |cursor| {
-            weights(&cursor, dataset, faults)
-        });
+    let objectives = measures::objectives(&object, faults);
+    let loss = measures::loss(&object, faults);
+    let weights = measures::weights(&object, dataset, faults);
+    measures::require_target(&object, objectives.as_deref(), faults);
+    let target = object.optional("target");
+    let target = target.map(|cursor| measures::target(&cursor, dataset, faults));
+    let classification = measures::classification(&object, faults);
+    let risk = object.optional("risk");
+    let risk = risk.map(|cursor| measures::population(&cursor, faults));
+    let recommend = measures::recommend(&object, faults);
     let release = object.optional("release");
     let release = release.map(|cursor| cursor.word(&RELEASE_CHOICES, faults));
     Some(Demand {
@@ -129,6 +103,10 @@ fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) ->
         objectives: objectives?,
         loss: loss?,
         weights: weights?,
+        target: target.map_or(Some(None), |target| target.map(Some))?,
+        classification: classification?,
+        risk: risk.map_or(Some(None), |risk| risk.map(Some))?,
+        recommend: recommend?,
         release: release.map_or(Some(None), |choice| choice.map(Some))?,
     })
 }
@@ -149,7 +127,7 @@ fn measure_of(
     faults: &mut Faults,
 ) -> Option<MeasureDemand> {
     let object = Cursor::root(body).object(faults)?;
-    object.only(&["privacy", "levels"], faults);
+    object.only(&["privacy", "levels", "risk", "year_of_data"], faults);
     let privacy = object
         .optional("privacy")
         .map_or(Some(Vec::new()), |cursor| models(&cursor, dataset, faults));
@@ -158,9 +136,18 @@ fn measure_of(
         .map_or(Some(BTreeMap::new()), |cursor| {
             search::levels(&cursor, dataset, faults)
         });
+    let risk = object.optional("risk");
+    let risk = risk.map(|cursor| measures::population(&cursor, faults));
+    let year = object.optional("year_of_data");
+    let year = year.map(|cursor| cursor.whole(&YEARS, faults));
     Some(MeasureDemand {
         privacy: privacy?,
         levels: levels?,
+        risk: risk.map_or(Some(None), |risk| risk.map(Some))?,
+        year_of_data: match year {
+            None => None,
+            Some(year) => u32::try_from(year?).ok(),
+        },
     })
 }
 
@@ -233,62 +220,4 @@ fn columns_of(cursor: &Cursor<'_>, faults: &mut Faults) -> Option<Vec<String>> {
         }
     }
     Some(columns)
-}
-
-fn objectives(cursor: &Cursor<'_>, faults: &mut Faults) -> Option<Vec<Objective>> {
-    let elements = cursor.list(faults)?;
-    if !(1..=MOST_OBJECTIVES).contains(&elements.len()) {
-        let detail = format!("1 to {MOST_OBJECTIVES} objectives are wanted here");
-        faults.push(cursor.fault(FaultCode::OutOfRange, detail));
-    }
-    let mut objectives: Vec<Option<Objective>> = Vec::with_capacity(elements.len());
-    for element in &elements {
-        let objective = element.word(&OBJECTIVES, faults);
-        if objective.is_some() && objectives.contains(&objective) {
-            let detail = "the objective is already named";
-            faults.push(element.fault(FaultCode::DuplicateValue, detail));
-        }
-        objectives.push(objective);
-    }
-    objectives.into_iter().collect()
-}
-
-fn loss(cursor: &Cursor<'_>, faults: &mut Faults) -> Option<LossDemand> {
-    let object = cursor.object(faults)?;
-    object.only(&["aggregate", "factor"], faults);
-    let neutral = LossDemand::default();
-    let aggregate = object
-        .optional("aggregate")
-        .map_or(Some(neutral.aggregate), |cursor| {
-            cursor.word(&AGGREGATES, faults)
-        });
-    let factor = object
-        .optional("factor")
-        .map_or(Some(neutral.factor), |cursor| {
-            let wanted = "a number from 0 to 1";
-            cursor.number(wanted, |value| (0.0..=1.0).contains(&value), faults)
-        });
-    Some(LossDemand {
-        aggregate: aggregate?,
-        factor: factor?,
-    })
-}
-
-fn weights(
-    cursor: &Cursor<'_>,
-    dataset: &DatasetDeclaration,
-    faults: &mut Faults,
-) -> Option<BTreeMap<String, f64>> {
-    let object = cursor.object(faults)?;
-    let mut weights = BTreeMap::new();
-    for (name, cursor) in object.entries() {
-        quasi_identifier(name, &cursor, dataset, faults);
-        // Bounded so that sums of weights stay finite.
-        let is_legal = |value| value > 0.0 && value <= 1e9;
-        let wanted = "a number above 0, at most 1000000000";
-        if let Some(weight) = cursor.number(wanted, is_legal, faults) {
-            weights.insert(name.to_owned(), weight);
-        }
-    }
-    Some(weights)
 }

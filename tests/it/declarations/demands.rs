@@ -246,7 +246,7 @@ fn known_words_that_are_not_built_are_told_apart_from_unknown_ones() {
         "privacy": [{ "model": "k_map", "k": 5, "population": {} }, { "model": "q_anonymity" }],
         "recoding": "subtree",
         "search": { "method": "mondrian" },
-        "objectives": ["loss", "discernibility", "los", "loss"],
+        "objectives": ["loss", "information_loss", "los", "loss"],
         "suppresion_limit": 0.1,
     }));
     let faults = result.clone().unwrap_err();
@@ -265,6 +265,63 @@ fn known_words_that_are_not_built_are_told_apart_from_unknown_ones() {
     );
     assert!(faults[1].detail.contains("`distinct_l_diversity`"));
     assert!(faults[6].detail.contains("`loss` is meant"));
+}
+
+#[test]
+fn what_measures_and_estimates_need_is_asked_for() {
+    let whole = |more: Value| {
+        let mut body = json!({ "privacy": [{ "model": "k_anonymity", "k": 2 }] });
+        for (name, value) in more.as_object().unwrap() {
+            body[name] = value.clone();
+        }
+        demand(&body)
+    };
+    let classify =
+        |target: &str| whole(json!({ "objectives": ["classification"], "target": target }));
+    assert_places(
+        whole(json!({ "objectives": ["classification"] })),
+        &[("/target", FaultCode::MissingField)],
+    );
+    assert_places(classify("age"), &[("/target", FaultCode::AttributeRole)]);
+    assert_places(
+        classify("charg"),
+        &[("/target", FaultCode::UnknownAttribute)],
+    );
+    assert_eq!(
+        classify("charge").unwrap().target.as_deref(),
+        Some("charge")
+    );
+    assert_places(
+        whole(json!({
+            "recommend": "elbow",
+            "classification": { "tie": true },
+            "risk": { "population_size": 10, "sampling_fraction": 0.5 },
+        })),
+        &[
+            ("/classification/tie", FaultCode::UnknownField),
+            ("/risk", FaultCode::UnknownField),
+            ("/recommend", FaultCode::UnknownValue),
+        ],
+    );
+    for (risk, place, code) in [
+        (json!({}), "/risk", FaultCode::MissingField),
+        (
+            json!({ "population_size": 0 }),
+            "/risk/population_size",
+            FaultCode::OutOfRange,
+        ),
+        (
+            json!({ "sampling_fraction": 1.5 }),
+            "/risk/sampling_fraction",
+            FaultCode::OutOfRange,
+        ),
+    ] {
+        assert_places(whole(json!({ "risk": risk })), &[(place, code)]);
+    }
+    // A demand that was read back may be sent again.
+    let parsed =
+        whole(json!({ "risk": { "sampling_fraction": 0.5 }, "recommend": "knee" })).unwrap();
+    assert_eq!(demand(&serde_json::to_value(&parsed).unwrap()), Ok(parsed));
 }
 
 #[test]

@@ -139,3 +139,33 @@ fn leaves_give_the_published_shares_of_the_worked_table() {
     let sexes = check_tables(&compile(json!({})).unwrap(), &["F", "M"]);
     assert!((raw_share(&sexes, 1, &[1, 1, 1, 2, 2, 2, 1, 1], 7) - 1.0).abs() < 1e-12);
 }
+
+#[test]
+fn uc_16_zip_codes_become_three_digits_or_000() {
+    let zip = |more: Value| {
+        let mut hierarchy = json!({ "kind": "zip3" });
+        for (name, value) in more.as_object().unwrap() {
+            hierarchy[name] = value.clone();
+        }
+        compile(json!({ "hierarchy": hierarchy }))
+    };
+    let newest = zip(json!({})).unwrap();
+    assert_eq!(newest.levels(), 3);
+    assert_eq!(path(&newest, "02139"), ["02139", "021", "*"]);
+    assert_eq!(path(&newest, "10204-1234"), ["10204-1234", "000", "*"]);
+    assert_eq!(path(&newest, "06390")[1], "063");
+    assert_eq!(
+        newest.path(None),
+        Ok(vec![None, None, Some("*".to_owned())])
+    );
+    check_tables(&newest, &["02139", "02140", "10204", "05901"]);
+    // 063 was small in 2000 only.
+    let older = zip(json!({ "list": "census-2000", "width": "five" })).unwrap();
+    assert_eq!(path(&older, "06390")[1], "00000");
+    // A lost leading zero cannot be told from a wrong code.
+    for wrong in ["2139", "0213", "O2139", "021390", " 02139"] {
+        assert_eq!(newest.covers(wrong), Err(Uncovered::Invalid), "{wrong}");
+    }
+    let number = json!({ "type": "integer", "hierarchy": { "kind": "zip3" } });
+    assert_eq!(only(compile(number)).code, FaultCode::TypeConflict);
+}

@@ -104,6 +104,19 @@ fn uc_14_labels_of_negative_numbers_have_two_bounds() {
 }
 
 #[test]
+fn uc_15_whole_ages_below_90_stay_themselves() {
+    let age = json!({ "kind": "intervals", "origin": 0, "widths": [1, 10], "top_from": 90 });
+    let age = integers(&age).unwrap();
+    let ages = ["88", "89", "90", "95", "104"];
+    assert_eq!(at(&age, 1, &ages), ["88", "89", "90+", "90+", "90+"]);
+    assert_eq!(path(&age, "085"), ["085", "85", "[80, 90)", "*"]);
+    // Of decimal numbers, an interval of width 1 holds many.
+    let weight = json!({ "type": "decimal", "hierarchy": { "kind": "intervals", "origin": 0, "widths": [1] } });
+    let weight = compile(weight).unwrap();
+    assert_eq!(path(&weight, "88.5"), ["88.5", "[88, 89)", "*"]);
+}
+
+#[test]
 fn uc_15_ages_from_90_share_one_bucket_on_every_level() {
     let age = json!({ "kind": "intervals", "origin": 0, "widths": [1, 10, 20], "lower": 0,
         "upper": 120, "top_from": 90, "bottom_below": 18 });
@@ -111,15 +124,9 @@ fn uc_15_ages_from_90_share_one_bucket_on_every_level() {
     for value in ["90", "95", "104", "130"] {
         assert_eq!(path(&age, value), [value, "90+", "90+", "90+", "*"]);
     }
-    assert_eq!(
-        path(&age, "89"),
-        ["89", "[89, 90)", "[80, 90)", "[80, 90)", "*"]
-    );
+    assert_eq!(path(&age, "89"), ["89", "89", "[80, 90)", "[80, 90)", "*"]);
     assert_eq!(path(&age, "17"), ["17", "<18", "<18", "<18", "*"]);
-    assert_eq!(
-        path(&age, "18"),
-        ["18", "[18, 19)", "[18, 20)", "[18, 20)", "*"]
-    );
+    assert_eq!(path(&age, "18"), ["18", "18", "[18, 20)", "[18, 20)", "*"]);
     let tables = check_tables(&age, &["90", "17", "19", "130"]);
     assert_eq!(tables.domain, 120);
     assert_eq!(leaves_of(&tables, 2, 1), 30);

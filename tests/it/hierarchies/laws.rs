@@ -41,7 +41,9 @@ proptest! {
                         (low.parse().unwrap()..high.parse().unwrap()).contains(&value)
                     }
                     None if label.starts_with('<') => value < bottom.unwrap(),
-                    None => value >= top.unwrap(),
+                    None if label.ends_with('+') => value >= top.unwrap(),
+                    // A number that is alone in its interval.
+                    None => label.parse() == Ok(value),
                 };
                 prop_assert!(holds, "{value} in {label}");
             }

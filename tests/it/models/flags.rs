@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kindred::anonymize::cells::Cells;
-use kindred::anonymize::classes::{ClassTable, Scratch};
+use kindred::anonymize::classes::{ClassTable, Scratch, Wanted};
 use kindred::anonymize::privacy::{Candidates, Criteria, Judging, Rule};
 use kindred::anonymize::rows::Rows;
 use kindred::declaration::MeasureDemand;
@@ -146,8 +146,8 @@ fn flags_are_set_where_no_merge_refutes_them_and_only_there() {
                 closed.see(rule.merge_closed(), left && right && !union, &what);
             }
             let (finer, coarser) = (
-                finer.evaluate(&cells, &criteria, false),
-                coarser.evaluate(&cells, &criteria, false),
+                finer.evaluate(&cells, &criteria, Wanted::default()),
+                coarser.evaluate(&cells, &criteria, Wanted::default()),
             );
             let grows = coarser.suppressed_rows > finer.suppressed_rows;
             absorbing.see(rule.absorbing(), grows, &what);

@@ -1,7 +1,7 @@
 //! The bundled adult table under models that are not absorbing: ARX 3.9.2's answers, and algorithms.md G.2.
 
 use kindred::anonymize::cells::Cells;
-use kindred::anonymize::classes::{ClassTable, Scratch};
+use kindred::anonymize::classes::{ClassTable, Scratch, Wanted};
 use kindred::anonymize::privacy::Criteria;
 use kindred::anonymize::rows::Rows;
 use serde_json::{Value, json};
@@ -101,7 +101,7 @@ fn a7_under_t_closeness_has_nine_front_points() {
     let space = cells.space();
     let feasible = space.iter().filter(|policy| {
         let classes = ClassTable::group(&cells, policy.levels(), &mut scratch);
-        let found = classes.evaluate(&cells, &criteria, false);
+        let found = classes.evaluate(&cells, &criteria, Wanted::default());
         found.classes > 0 && found.suppressed_rows <= 9048
     });
     assert_eq!(feasible.count(), 122);

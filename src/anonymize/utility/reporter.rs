@@ -1,0 +1,69 @@
+//! The measures of single policies, for reports: the same figures of every solution, whatever it was searched for.
+
+use super::{
+    Measure, ambiguity, average_class_size, discernibility, divergence, loss, non_uniform_entropy,
+    precision,
+};
+use crate::anonymize::cells::Cells;
+use crate::anonymize::classes::{ClassTable, Wanted};
+use crate::anonymize::report::Utility;
+use crate::anonymize::rows::QuasiIdentifier;
+use crate::declaration::LossDemand;
+
+/// The measures over the given cells, unweighted.
+#[derive(Debug)]
+pub(crate) struct Reporter<'a> {
+    cells: &'a Cells,
+    loss: loss::Loss,
+    discernibility: discernibility::Discernibility,
+    average_class_size: average_class_size::AverageClassSize,
+    non_uniform_entropy: non_uniform_entropy::NonUniformEntropy,
+    precision: precision::Precision,
+    ambiguity: ambiguity::Ambiguity,
+}
+
+impl<'a> Reporter<'a> {
+    pub(crate) fn new(cells: &'a Cells) -> Self {
+        let attributes = cells.quasi_identifiers.iter();
+        let heights: Vec<usize> = attributes.map(QuasiIdentifier::height).collect();
+        let weights = vec![1.0; heights.len()];
+        Self {
+            cells,
+            loss: loss::Loss::new(LossDemand::default(), &weights, cells),
+            discernibility: discernibility::Discernibility::new(cells),
+            average_class_size: average_class_size::AverageClassSize::new(cells),
+            non_uniform_entropy: non_uniform_entropy::NonUniformEntropy::new(cells),
+            precision: precision::Precision::new(&heights, &weights, cells.rows),
+            ambiguity: ambiguity::Ambiguity::new(cells),
+        }
+    }
+
+    /// The measures of one policy, of whose classes those given are released. Cost: two passes over the classes.
+    pub(crate) fn report(&self, table: &ClassTable, released: &[bool]) -> Utility {
+        let wanted = Wanted {
+            leaves: true,
+            nodes: true,
+            volumes: true,
+            sizes: true,
+            labels: false,
+        };
+        let evaluation = table.total(self.cells, wanted, |class| released[class]);
+        let value = |measure: &dyn Measure| measure.cost(&evaluation).value;
+        let names = self.cells.quasi_identifiers.iter();
+        let names = names.map(|attribute| attribute.name.clone());
+        let losses = self.loss.by_attribute(&evaluation);
+        Utility {
+            granularity: names
+                .zip(losses.into_iter().map(|loss| 1.0 - loss))
+                .collect(),
+            discernibility: value(&self.discernibility),
+            discernibility_without_suppression: discernibility::without_suppression(&evaluation)
+                as f64,
+            average_class_size: value(&self.average_class_size),
+            non_uniform_entropy: value(&self.non_uniform_entropy),
+            precision: value(&self.precision),
+            ambiguity: value(&self.ambiguity),
+            kl_divergence: divergence::kl_divergence(self.cells, table, released),
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Reads what is minimised and reported: objectives, their settings, the population, the recommendation.
+
+use std::collections::BTreeMap;
+
+use super::privacy::quasi_identifier;
+use super::{Aggregate, ClassificationDemand, LossDemand, Objective, PopulationDemand, Recommend};
+use crate::declaration::cursor::Cursor;
+use crate::declaration::object::Object;
+use crate::declaration::words::{Words, nearest};
+use crate::declaration::{DatasetDeclaration, Role};
+use crate::fault::{FaultCode, Faults};
+
+/// The most objectives of one search.
+const MOST_OBJECTIVES: usize = 4;
+
+/// Members of a population: exact in every reader of JSON.
+const MOST_MEMBERS: u64 = 1 << 53;
+
+const OBJECTIVES: Words<Objective> = Words {
+    noun: "objective",
+    legal: &[
+        ("generalization_depth", Objective::GeneralizationDepth),
+        ("suppression", Objective::Suppression),
+        ("loss", Objective::Loss),
+        ("discernibility", Objective::Discernibility),
+        ("average_class_size", Objective::AverageClassSize),
+        ("non_uniform_entropy", Objective::NonUniformEntropy),
+        ("precision", Objective::Precision),
+        ("ambiguity", Objective::Ambiguity),
+        ("classification", Objective::Classification),
+        ("average_risk", Objective::AverageRisk),
+    ],
+    planned: &["information_loss", "sensitive_entropy"],
+};
+
+const AGGREGATES: Words<Aggregate> = Words {
+    noun: "aggregate",
+    legal: &[
+        ("arithmetic", Aggregate::Arithmetic),
+        ("geometric", Aggregate::Geometric),
+        ("maximum", Aggregate::Maximum),
+        ("sum", Aggregate::Sum),
+    ],
+    planned: &[],
+};
+
+const RECOMMENDATIONS: Words<Recommend> = Words {
+    noun: "recommendation",
+    legal: &[
+        ("first_objective", Recommend::FirstObjective),
+        ("knee", Recommend::Knee),
+        ("knee_bend_angle", Recommend::KneeBendAngle),
+        ("knee_marginal_rate", Recommend::KneeMarginalRate),
+        ("knee_equal_weights", Recommend::KneeEqualWeights),
+    ],
+    planned: &[],
+};
+
+/// The objectives of a demand.
+pub(super) fn objectives(demand: &Object<'_>, faults: &mut Faults) -> Option<Vec<Objective>> {
+    let Some(cursor) = demand.optional("objectives") else {
+        return Some(vec![Objective::GeneralizationDepth, Objective::Suppression]);
+    };
+    let elements = cursor.list(faults)?;
+    if !(1..=MOST_OBJECTIVES).contains(&elements.len()) {
+        let detail = format!("1 to {MOST_OBJECTIVES} objectives are wanted here");
+        faults.push(cursor.fault(FaultCode::OutOfRange, detail));
+    }
+    let mut objectives: Vec<Option<Objective>> = Vec::with_capacity(elements.len());
+    for element in &elements {
+        let objective = element.word(&OBJECTIVES, faults);
+        if objective.is_some() && objectives.contains(&objective) {
+            let detail = "the objective is already named";
+            faults.push(element.fault(FaultCode::DuplicateValue, detail));
+        }
+        objectives.push(objective);
+    }
+    objectives.into_iter().collect()
+}
+
+/// How `loss` is computed.
+pub(super) fn loss(demand: &Object<'_>, faults: &mut Faults) -> Option<LossDemand> {
+    let neutral = LossDemand::default();
+    let Some(cursor) = demand.optional("loss") else {
+        return Some(neutral);
+    };
+    let object = cursor.object(faults)?;
+    object.only(&["aggregate", "factor"], faults);
+    let aggregate = object
+        .optional("aggregate")
+        .map_or(Some(neutral.aggregate), |cursor| {
+            cursor.word(&AGGREGATES, faults)
+        });
+    let factor = object
+        .optional("factor")
+        .map_or(Some(neutral.factor), |cursor| {
+            let wanted = "a number from 0 to 1";
+            cursor.number(wanted, |value| (0.0..=1.0).contains(&value), faults)
+        });
+    Some(LossDemand {
+        aggregate: aggregate?,
+        factor: factor?,
+    })
+}
+
+/// Weight per quasi-identifier.
+pub(super) fn weights(
+    demand: &Object<'_>,
+    dataset: &DatasetDeclaration,
+    faults: &mut Faults,
+) -> Option<BTreeMap<String, f64>> {
+    let mut weights = BTreeMap::new();
+    let Some(cursor) = demand.optional("weights") else {
+        return Some(weights);
+    };
+    let object = cursor.object(faults)?;
+    for (name, cursor) in object.entries() {
+        quasi_identifier(name, &cursor, dataset, faults);
+        // Bounded so that sums of weights stay finite.
+        let is_legal = |value| value > 0.0 && value <= 1e9;
+        let wanted = "a number above 0, at most 1000000000";
+        if let Some(weight) = cursor.number(wanted, is_legal, faults) {
+            weights.insert(name.to_owned(), weight);
+        }
+    }
+    Some(weights)
+}
+
+/// Tells that `classification` is an objective and no attribute is named that it predicts.
+pub(super) fn require_target(
+    demand: &Object<'_>,
+    objectives: Option<&[Objective]>,
+    faults: &mut Faults,
+) {
+    let is_needed = objectives.is_some_and(|names| names.contains(&Objective::Classification));
+    if is_needed && demand.optional("target").is_none() {
+        let detail = "the objective `classification` needs the attribute that it predicts";
+        faults.push(demand.fault_in("target", FaultCode::MissingField, detail));
+    }
+}
+
+/// The attribute that `classification` predicts.
+pub(super) fn target(
+    cursor: &Cursor<'_>,
+    dataset: &DatasetDeclaration,
+    faults: &mut Faults,
+) -> Option<String> {
+    let name = cursor.text(faults)?;
+    let is_target = |role| matches!(role, Role::Sensitive | Role::Insensitive);
+    let attributes = dataset.attributes.iter();
+    let fault = match attributes.clone().find(|attribute| attribute.name == name) {
+        Some(attribute) if is_target(attribute.role) => return Some(name.to_owned()),
+        Some(_) => cursor
+            .fault(
+                FaultCode::AttributeRole,
+                "only a column whose `role` is `sensitive` or `insensitive` may stand here",
+            )
+            .column(name),
+        None => {
+            let candidates = attributes.filter(|attribute| is_target(attribute.role));
+            let near = nearest(name, candidates.map(|attribute| &*attribute.name));
+            let near =
+                near.map_or_else(String::new, |near| format!("; probably `{near}` is meant"));
+            let detail = format!("the dataset has no such column{near}");
+            let name: String = name.chars().take(80).collect();
+            cursor
+                .fault(FaultCode::UnknownAttribute, detail)
+                .column(name)
+        }
+    };
+    faults.push(fault);
+    None
+}
+
+/// How `classification` is computed.
+pub(super) fn classification(
+    demand: &Object<'_>,
+    faults: &mut Faults,
+) -> Option<ClassificationDemand> {
+    let Some(cursor) = demand.optional("classification") else {
+        return Some(ClassificationDemand::default());
+    };
+    let object = cursor.object(faults)?;
+    object.only(&["arx_tie"], faults);
+    let arx_tie = object
+        .optional("arx_tie")
+        .map_or(Some(false), |cursor| cursor.boolean(faults));
+    Some(ClassificationDemand { arx_tie: arx_tie? })
+}
+
+/// What is known of the population.
+pub(super) fn population(cursor: &Cursor<'_>, faults: &mut Faults) -> Option<PopulationDemand> {
+    let object = cursor.object(faults)?;
+    object.only(&["population_size", "sampling_fraction"], faults);
+    let size = object.optional("population_size");
+    let fraction = object.optional("sampling_fraction");
+    if size.is_some() == fraction.is_some() {
+        let detail = "either `population_size` or `sampling_fraction` is wanted here";
+        let code = if size.is_some() {
+            FaultCode::UnknownField
+        } else {
+            FaultCode::MissingField
+        };
+        faults.push(cursor.fault(code, detail));
+        return None;
+    }
+    if let Some(cursor) = size {
+        let members = cursor.whole(&(1..=MOST_MEMBERS), faults)?;
+        return Some(PopulationDemand {
+            population_size: Some(members),
+            sampling_fraction: None,
+        });
+    }
+    let wanted = "a number above 0, at most 1";
+    // Bounded below so that a population stays countable.
+    let is_legal = |value| (1e-9..=1.0).contains(&value);
+    let fraction = fraction?.number(wanted, is_legal, faults)?;
+    Some(PopulationDemand {
+        population_size: None,
+        sampling_fraction: Some(fraction),
+    })
+}
+
+/// Which solution is recommended.
+pub(super) fn recommend(demand: &Object<'_>, faults: &mut Faults) -> Option<Recommend> {
+    demand
+        .optional("recommend")
+        .map_or(Some(Recommend::default()), |cursor| {
+            cursor.word(&RECOMMENDATIONS, faults)
+        })
+}
