@@ -1,6 +1,7 @@
 //! The pure core: tables, hierarchies, searches, releases, checks. No async, no I/O, no clock, no ambient randomness.
 
 pub mod cells;
+pub mod certificate;
 mod class_sizes;
 pub mod classes;
 pub mod distribution;

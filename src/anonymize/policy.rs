@@ -83,6 +83,68 @@ impl Space {
         Policy(self.counts.iter().map(|&count| count - 1).collect())
     }
 
+    /// The policy one level up in an attribute, if there is one.
+    #[must_use]
+    pub fn step(&self, policy: &Policy, attribute: usize) -> Option<Policy> {
+        let mut levels = policy.0.clone();
+        levels[attribute] += 1;
+        (levels[attribute] < self.counts[attribute]).then_some(Policy(levels))
+    }
+
+    /// The place of a policy among all, from 0. Only for spaces whose size fits.
+    #[must_use]
+    pub fn place(&self, policy: &Policy) -> usize {
+        let digits = policy.0.iter().zip(&self.counts).rev();
+        digits.fold(0, |place, (&level, &count)| {
+            place * count as usize + level as usize
+        })
+    }
+
+    /// The policy at a place.
+    #[must_use]
+    pub fn at(&self, place: usize) -> Policy {
+        let mut rest = place;
+        let digit = |&count: &u32| {
+            let level = rest % count as usize;
+            rest /= count as usize;
+            u32::try_from(level).unwrap_or(0)
+        };
+        Policy(self.counts.iter().map(digit).collect())
+    }
+
+    /// Places of all policies that generalise no attribute more than the given one, itself included.
+    pub fn places_below(&self, policy: &Policy) -> impl Iterator<Item = usize> + use<> {
+        let mut stride = 1;
+        let digits: Vec<(u32, usize)> = policy
+            .0
+            .iter()
+            .zip(&self.counts)
+            .map(|(&level, &count)| {
+                let own = stride;
+                stride *= count as usize;
+                (level, own)
+            })
+            .collect();
+        let mut levels = vec![0; digits.len()];
+        let mut place = Some(0);
+        std::iter::from_fn(move || {
+            let current = place?;
+            let mut next = current;
+            place = None;
+            for (level, &(most, stride)) in levels.iter_mut().zip(&digits) {
+                if *level < most {
+                    *level += 1;
+                    next += stride;
+                    place = Some(next);
+                    break;
+                }
+                next -= *level as usize * stride;
+                *level = 0;
+            }
+            Some(current)
+        })
+    }
+
     /// The policies in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = Policy> + '_ {
         std::iter::successors(Some(self.bottom()), |policy| self.after(policy))
@@ -138,6 +200,19 @@ mod tests {
         assert_eq!(search_space(&[10; 37]), format!("1{}", "0".repeat(37)));
         assert_eq!(search_space(&[]), "1");
         assert_eq!(Space::new(&[5; 40]).size(), None);
+    }
+
+    #[test]
+    fn places_below_a_policy_are_those_of_the_policies_below() {
+        let space = Space::new(&[3, 1, 2, 4]);
+        for (place, policy) in space.iter().enumerate() {
+            assert_eq!(space.place(&policy), place);
+            assert_eq!(space.at(place), policy);
+            let below: Vec<usize> = space.places_below(&policy).collect();
+            let expected = space.iter().enumerate();
+            let expected = expected.filter(|(_, other)| other.is_below(&policy));
+            assert!(below.into_iter().eq(expected.map(|(place, _)| place)));
+        }
     }
 
     #[test]

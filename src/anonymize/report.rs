@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::certificate::Certificate;
 use super::population::UniquenessEstimates;
 use super::safe_harbor::Indicator;
 use crate::declaration::{Levels, SearchMethod};
@@ -32,6 +33,10 @@ pub struct Front {
     pub recommended: Option<u32>,
     /// Why that one.
     pub recommendation_rule: String,
+    /// The proof, which is stored and served apart.
+    #[serde(skip)]
+    #[schema(ignore)]
+    pub certificate: Option<Certificate>,
 }
 
 /// The area between a front and a reference point (algorithms.md D.9).
@@ -77,8 +82,11 @@ pub struct SearchReport {
     pub search_space: String,
     /// Every policy was evaluated or excluded by proof.
     pub complete: bool,
-    /// A certificate is stored.
+    /// A certificate is stored (`GET /v1/jobs/{job_id}/certificate`).
     pub certified: bool,
+    /// Why there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncertified: Option<String>,
     /// Wall time; set by whoever holds a clock.
     pub elapsed_ms: u64,
 }

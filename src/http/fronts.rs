@@ -13,6 +13,7 @@ use super::failures::DownloadFailures;
 use super::negotiate::{self, choose};
 use super::problem::Problem;
 use super::query::{FromQuery, Parameters, Query};
+use crate::anonymize::certificate::Certificate;
 use crate::anonymize::report::{Front, RecodingReport, Solution};
 use crate::declaration::Role;
 use crate::form::Form;
@@ -80,6 +81,20 @@ pub(super) async fn read_front(
     headers.insert(header::CONTENT_TYPE, content_type);
     headers.insert(header::VARY, HeaderValue::from_static("accept"));
     Ok(response)
+}
+
+/// Gives the certificate of an exact front.
+///
+/// It lists every policy that the search judged; all others follow as excluded. A front that is not certified has none:
+/// `404`, and `search.uncertified` of the front says why.
+#[utoipa::path(get, path = "/v1/jobs/{job_id}/certificate", tag = "jobs",
+    params(("job_id" = Uuid, Path, description = "The job")),
+    responses((status = 200, description = "The certificate", body = Certificate), DownloadFailures))]
+pub(super) async fn read_certificate(
+    State(app): State<App>,
+    Id(job_id): Id,
+) -> Result<axum::Json<Certificate>, Problem> {
+    Ok(axum::Json(app.services.store.certificate(job_id).await?))
 }
 
 fn as_csv(stored: &StoredFront) -> Result<Vec<u8>, csv::Error> {

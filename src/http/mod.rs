@@ -82,6 +82,7 @@ fn brief() -> OpenApiRouter<App> {
         .routes(routes!(jobs::submit_job, jobs::list_jobs))
         .routes(routes!(jobs::cancel_job))
         .routes(routes!(fronts::read_front))
+        .routes(routes!(fronts::read_certificate))
         .routes(routes!(releases::list_releases))
         .routes(routes!(releases::read_release))
 }

@@ -6,11 +6,14 @@ use uuid::Uuid;
 
 use super::statement::{Statement, json, small_stored, statement};
 use super::{Error, Store, StoredFront};
+use crate::anonymize::certificate::Certificate;
 use crate::anonymize::report::{Front, Solution};
 use crate::job::{JobSpec, JobState};
 
 const INSERT_FRONT: Statement = statement!("insert_front");
 const INSERT_SOLUTIONS: Statement = statement!("insert_solutions");
+const INSERT_CERTIFICATE: Statement = statement!("insert_certificate");
+const FIND_CERTIFICATE: Statement = statement!("find_certificate");
 const FIND_FRONT: Statement = statement!("find_front");
 const LIST_SOLUTIONS: Statement = statement!("list_solutions");
 
@@ -36,6 +39,14 @@ pub(super) async fn insert(
         .execute(&mut *connection)
         .await
         .map_err(INSERT_FRONT.failed())?;
+    if let Some(certificate) = &front.certificate {
+        sqlx::query(INSERT_CERTIFICATE.text)
+            .bind(job_id)
+            .bind(json(certificate)?)
+            .execute(&mut *connection)
+            .await
+            .map_err(INSERT_CERTIFICATE.failed())?;
+    }
     if solutions.is_empty() {
         return Ok(());
     }
@@ -84,6 +95,25 @@ impl Store {
             spec: row.spec.0,
             front,
         })
+    }
+
+    /// The proof of a job's front.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for the job, or for the certificate if the front has none; [`Error::FrontNotReady`] if the
+    /// job has not succeeded; the database's.
+    pub async fn certificate(&self, job_id: Uuid) -> Result<Certificate, Error> {
+        let row: Option<(JobState, Option<Json<Certificate>>)> =
+            sqlx::query_as(FIND_CERTIFICATE.text)
+                .bind(job_id)
+                .fetch_optional(&self.pool)
+                .await
+                .map_err(FIND_CERTIFICATE.failed())?;
+        match row.ok_or(Error::NotFound("job"))? {
+            (JobState::Succeeded, Some(Json(certificate))) => Ok(certificate),
+            (JobState::Succeeded, None) => Err(Error::NotFound("certificate")),
+            _ => Err(Error::FrontNotReady),
+        }
     }
 
     /// One solution, with its front.

@@ -67,6 +67,10 @@ pub struct NewJob {
 }
 
 /// How a worker ends a job.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one value per job, moved a few times"
+)]
 #[derive(Debug, Clone)]
 pub enum Finish {
     /// With an outcome and a front (which may be empty), and the release if one was asked for and made.

@@ -123,10 +123,8 @@ fn worked_example_3_the_exact_front_of_t8() {
         front.recommendation_rule,
         "least generalization_depth, then least suppression"
     );
-    assert_eq!(
-        (front.search.evaluations, &*front.search.search_space),
-        (32, "32")
-    );
+    assert_eq!(&*front.search.search_space, "32");
+    assert!(front.search.evaluations <= 32 && front.search.certified);
 }
 
 #[test]
@@ -376,9 +374,8 @@ fn a_search_ends_when_told_to() {
         let Outcome::Stopped(front) = run(Stop::OutOfTime) else {
             panic!("not stopped");
         };
-        assert_eq!(
-            (front.search.evaluations, front.search.complete),
-            (4, false)
-        );
+        assert!(front.search.evaluations <= 4);
+        assert!(!front.search.complete && !front.search.certified);
+        assert!(front.search.uncertified.is_some());
     }
 }

@@ -91,11 +91,9 @@ fn the_exact_front_of_a7_is_the_golden_one() {
     let exact = demand("occupation", &json!({ "method": "exact" }));
     assert_eq!(points(&data, &exact, 84.0), A7);
     let front = data.front(&exact);
-    assert_eq!(
-        (front.search.evaluations, &*front.search.search_space),
-        (2160, "2160")
-    );
-    assert!(front.search.complete && !front.search.certified);
+    assert_eq!(&*front.search.search_space, "2160");
+    assert!(front.search.evaluations < 2160);
+    assert!(front.search.complete && front.search.certified);
     assert_eq!(
         levels(&front.solutions[0], &ADULT[..7]),
         [0, 1, 0, 0, 0, 0, 0]

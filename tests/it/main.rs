@@ -1,6 +1,7 @@
 //! The integration tests, as one binary: one link.
 
 mod api;
+mod certificate;
 mod config;
 mod counting;
 mod declarations;

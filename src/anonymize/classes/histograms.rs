@@ -26,6 +26,12 @@ struct Shared {
 }
 
 impl Histograms {
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        let shared = self.shared.as_ref().map_or(0, |shared| shared.sets.bytes());
+        self.ends.len() * 4 + self.entries.len() * 8 + shared
+    }
+
     /// Histograms of `cells` cells from the cell, the rank and, where declared, the subject of every row.
     pub(crate) fn from_rows(
         cells: usize,

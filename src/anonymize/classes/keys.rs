@@ -133,6 +133,15 @@ impl Keys {
         }
     }
 
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Narrow(keys) => keys.len() * 8,
+            Self::Wide(keys) => keys.len() * 16,
+            Self::Long(cells) => cells.len() * 4,
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Narrow(keys) => keys.len(),

@@ -25,6 +25,11 @@ impl LabelCounts {
         }
     }
 
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.ends.len() * 4 + self.entries.len() * 8
+    }
+
     /// Counts from the class and the value of every row.
     pub(crate) fn of_rows(classes: usize, rows: impl Iterator<Item = (u32, u32)>) -> Self {
         let mut pairs: Vec<(u32, u32)> = rows.collect();

@@ -224,6 +224,28 @@ impl ClassTable {
         }
     }
 
+    /// Bytes held.
+    #[must_use]
+    pub(crate) fn bytes(&self) -> usize {
+        let sets = |sets: &CappedSets| sets.bytes();
+        let diversity = |diversity: &Diversity| match diversity {
+            Diversity::Unknown => 0,
+            Diversity::Mask(masks) => masks.len() * 8,
+            Diversity::Sets(sets) => sets.bytes(),
+        };
+        self.keys.bytes()
+            + self.rows.len() * 4
+            + self.subjects.as_ref().map_or(0, sets)
+            + self.diversity.iter().map(diversity).sum::<usize>()
+            + self.labels.as_ref().map_or(0, LabelCounts::bytes)
+            + self
+                .histograms
+                .iter()
+                .flatten()
+                .map(Histograms::bytes)
+                .sum::<usize>()
+    }
+
     /// What a policy releases and costs, in exact integers.
     ///
     /// Only the sums that are wanted are made; each costs a look at every attribute of the suppressed classes (`leaves`,

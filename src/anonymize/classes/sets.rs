@@ -50,6 +50,11 @@ impl CappedSets {
         sets
     }
 
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        (self.counted.len() + self.ends.len() + self.members.len()) * 4
+    }
+
     /// Number of elements, at most the cap.
     pub(crate) fn count(&self, class: usize) -> u64 {
         let listed = self.ends[class + 1] - self.ends[class];

@@ -41,6 +41,6 @@ impl Criterion for EntropyLDiversity {
     clippy::cast_sign_loss,
     reason = "a demand's l lies between 1 and 2^32"
 )]
-pub(super) fn least_distinct(l: f64) -> u64 {
+pub(crate) fn least_distinct(l: f64) -> u64 {
     (l * (1.0 - 1e-9)).ceil() as u64
 }

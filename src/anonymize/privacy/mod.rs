@@ -25,6 +25,7 @@ mod models;
 mod recursive_cl_diversity;
 mod t_closeness;
 
+pub(crate) use entropy_l_diversity::least_distinct;
 pub use impossible::impossible;
 pub(crate) use models::{absent_values, input, protected};
 pub(crate) use t_closeness::Ground;

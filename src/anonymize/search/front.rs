@@ -27,7 +27,7 @@ impl Candidate {
     }
 
     /// Whether this one is as good in every objective and better in one.
-    fn dominates(&self, other: &Self) -> bool {
+    pub(crate) fn dominates(&self, other: &Self) -> bool {
         self.keys != other.keys
             && self
                 .keys

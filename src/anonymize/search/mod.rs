@@ -2,20 +2,23 @@
 //!
 //! Every search answers with the same [`Front`], whose figures are exact and computed here, once, for its policies alone.
 
+mod certified;
 mod exact;
 mod fixed;
-mod front;
+pub(super) mod front;
 pub mod indicators;
 mod nsga2;
-mod problem;
+pub(super) mod problem;
 mod random;
 mod streams;
+mod supports;
 
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
 use super::cells::Cells;
+use super::certificate::{Certificate, Pivot, STATEMENT};
 use super::class_sizes;
 use super::classes::{ClassTable, Scratch};
 use super::figures::Figures;
@@ -50,6 +53,7 @@ pub fn empty_front(demand: &Demand, schema: &Schema, rows: u64, subjects: u64) -
             search_space: search_space(&schema.level_counts()),
             complete: false,
             certified: false,
+            uncertified: None,
             elapsed_ms: 0,
         },
         objectives: utility::describe(demand, schema, rows),
@@ -58,6 +62,7 @@ pub fn empty_front(demand: &Demand, schema: &Schema, rows: u64, subjects: u64) -
         knee: Knee::Undefined,
         recommended: None,
         recommendation_rule: format!("least {}", names.join(", then least ")),
+        certificate: None,
     }
 }
 
@@ -104,9 +109,20 @@ pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
             phase(method),
         ),
         space,
+        cache_bytes: task.limits.cache_bytes,
     };
+    let mut complete = false;
     let found = match method {
-        SearchMethod::Exact | SearchMethod::Auto => exact::search(&problem),
+        SearchMethod::Exact | SearchMethod::Auto => {
+            let size = problem.space.size().unwrap_or(u64::MAX);
+            let size = usize::try_from(size).unwrap_or(usize::MAX);
+            let (found, pivots) = certified::search(&problem, size);
+            complete = found.end == End::Done;
+            if complete {
+                front.certificate = Some(certificate(&problem, &found, pivots));
+            }
+            found
+        }
         SearchMethod::Nsga2 => nsga2::search(&problem),
         SearchMethod::Random => random::search(&problem, random_evaluations(demand)),
         SearchMethod::Fixed => {
@@ -116,7 +132,9 @@ pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
     };
     front.search.method = method;
     front.search.evaluations = found.evaluations;
-    front.search.complete = problem.space.size() == Some(found.evaluations);
+    front.search.complete = complete || problem.space.size() == Some(found.evaluations);
+    front.search.certified = front.certificate.is_some();
+    front.search.uncertified = uncertified(method, &found, front.search.certified);
     if found.end == End::Cancelled {
         return Ok(Outcome::Cancelled);
     }
@@ -129,8 +147,44 @@ pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
     Ok(outcome(&problem, &found, front))
 }
 
+/// The proof of a front whose search excluded every policy that it did not judge.
+fn certificate(problem: &Problem<'_>, found: &Found, pivots: Vec<Pivot>) -> Certificate {
+    let attributes = problem.cells.quasi_identifiers.iter();
+    Certificate {
+        version: 1,
+        quasi_identifiers: attributes.map(|attribute| attribute.name.clone()).collect(),
+        level_counts: problem.space.counts().to_vec(),
+        rows: problem.cells.rows,
+        allowed_suppressed_rows: problem.allowed,
+        pivots,
+        front: found
+            .front
+            .iter()
+            .map(|member| member.policy.levels().to_vec())
+            .collect(),
+        statement: STATEMENT.to_owned(),
+    }
+}
+
+/// Why a front has no certificate.
+fn uncertified(method: SearchMethod, found: &Found, is_certified: bool) -> Option<String> {
+    if is_certified {
+        return None;
+    }
+    let why = match method {
+        SearchMethod::Exact | SearchMethod::Auto if found.end == End::Budget => {
+            "the search ended before every policy was judged or excluded"
+        }
+        SearchMethod::Exact | SearchMethod::Auto => "the search was cancelled",
+        SearchMethod::Nsga2 | SearchMethod::Random | SearchMethod::Fixed => {
+            "this method proves nothing of the policies that it did not try; `exact` does"
+        }
+    };
+    Some(why.to_owned())
+}
+
 /// The attribute that an objective predicts.
-fn objective_target(demand: &Demand) -> Option<&str> {
+pub(super) fn objective_target(demand: &Demand) -> Option<&str> {
     let is_read = demand.objectives.contains(&Objective::Classification);
     demand.target.as_deref().filter(|_| is_read)
 }

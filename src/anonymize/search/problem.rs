@@ -24,6 +24,8 @@ pub(crate) struct Problem<'a> {
     pub(crate) search: &'a Search,
     pub(crate) observer: &'a dyn Observer,
     pub(crate) meter: Meter,
+    /// Bytes of class tables that may be kept.
+    pub(crate) cache_bytes: usize,
 }
 
 /// How a search ended.
@@ -60,22 +62,13 @@ pub(crate) struct Found {
 impl Problem<'_> {
     /// Judges the policy whose classes are given.
     pub(crate) fn judge(&self, classes: &ClassTable) -> Candidate {
-        let wanted = self.objectives.wanted();
-        let evaluation = classes.evaluate(self.cells, self.criteria, wanted);
-        let costs = self.objectives.costs(&evaluation);
-        let excess = evaluation.suppressed_rows.saturating_sub(self.allowed);
-        let nothing_released = if evaluation.classes == 0 {
-            evaluation.rows.max(1)
-        } else {
-            0
-        };
-        Candidate {
-            keys: costs.map(|cost| cost.key),
-            values: costs.map(|cost| cost.value),
-            suppressed_rows: evaluation.suppressed_rows,
-            violation: excess + nothing_released,
-            policy: Policy::new(evaluation.levels),
-        }
+        judge(
+            self.cells,
+            self.criteria,
+            self.objectives,
+            self.allowed,
+            classes,
+        )
     }
 
     /// Judges policies in parallel, in the order given. If told to stop, those judged so far.
@@ -99,6 +92,31 @@ impl Problem<'_> {
             .iter()
             .find_map(|judged| judged.as_ref().err().copied());
         (judged.into_iter().flatten().collect(), end.map(End::from))
+    }
+}
+
+/// Judges the policy whose classes are given; at most `allowed` rows may be suppressed.
+pub(crate) fn judge(
+    cells: &Cells,
+    criteria: &Criteria,
+    objectives: &Objectives,
+    allowed: u64,
+    classes: &ClassTable,
+) -> Candidate {
+    let evaluation = classes.evaluate(cells, criteria, objectives.wanted());
+    let costs = objectives.costs(&evaluation);
+    let excess = evaluation.suppressed_rows.saturating_sub(allowed);
+    let nothing_released = if evaluation.classes == 0 {
+        evaluation.rows.max(1)
+    } else {
+        0
+    };
+    Candidate {
+        keys: costs.map(|cost| cost.key),
+        values: costs.map(|cost| cost.value),
+        suppressed_rows: evaluation.suppressed_rows,
+        violation: excess + nothing_released,
+        policy: Policy::new(evaluation.levels),
     }
 }
 

@@ -174,7 +174,10 @@ async fn uc_61_a_measurement_releases_nothing(pool: PgPool) {
     assert_eq!(measured["privacy"]["sensitive"]["dx"]["distinct_l"], 1);
     assert_eq!(measured["violating_rows"], 3);
     assert_eq!(measured["satisfied"], false);
-    let sizes = json!([{"size": 1, "classes": 1, "rows": 1}, {"size": 2, "classes": 2, "rows": 4}]);
+    let sizes = json!([
+        {"size": 1, "size_to": 1, "classes": 1, "rows": 1},
+        {"size": 2, "size_to": 2, "classes": 2, "rows": 4},
+    ]);
     assert_eq!(measured["class_size_histogram"], sizes);
     let again = api.post_with(&measure, &demand, &key).await.ok(200);
     assert_eq!(again, measured);

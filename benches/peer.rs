@@ -1,0 +1,254 @@
+//! The exact search on the public tables, timed: from rows in memory to the front, as a peer's `anonymize()` is timed.
+//!
+//! `cargo bench --profile fast --bench peer -- CASE...` with `KINDRED_BENCH_DATA` naming the folder of the public files
+//! (one folder per data set, as in data/README.md). A case is `DATA:OBJECTIVE:LIMIT:K[:MODEL]`; without any, all that
+//! the folder holds are run. Prints the median of five, evaluations, class visits are not counted.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use kindred::anonymize::table::{Schema, Table};
+use kindred::anonymize::{Limits, Outcome, Task, Unobserved, anonymize};
+use kindred::declaration::{DatasetDeclaration, Demand, Role};
+use kindred::ingest::{Format, Options, ingest};
+use serde_json::{Value, json};
+
+const RUNS: usize = 5;
+
+/// A public table.
+struct Data {
+    declaration: DatasetDeclaration,
+    schema: Schema,
+    table: Table,
+}
+
+fn main() {
+    let folder =
+        std::env::var_os("KINDRED_BENCH_DATA").map_or_else(|| PathBuf::from("data"), PathBuf::from);
+    let cases: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with("--"))
+        .collect();
+    let cases = if cases.is_empty() {
+        ["adult:arithmetic:1:5", "adult:geometric:1:5"]
+            .map(str::to_owned)
+            .to_vec()
+    } else {
+        cases
+    };
+    for case in cases {
+        run(&folder, &case);
+    }
+}
+
+fn run(folder: &Path, case: &str) {
+    let parts: Vec<&str> = case.split(':').collect();
+    let (name, objective) = (parts[0], parts[1]);
+    let limit: f64 = parts[2].parse().expect("a limit");
+    let k: u64 = parts[3].parse().expect("k");
+    let data = load(
+        folder,
+        name,
+        parts.get(4).and_then(|model| model.split('=').next()),
+    );
+    let mut privacy = vec![json!({ "model": "k_anonymity", "k": k })];
+    if let Some(model) = parts.get(4) {
+        let (attribute, l) = model.split_once('=').expect("attribute=l");
+        let l: u64 = l.parse().expect("l");
+        privacy.push(json!({ "model": "distinct_l_diversity", "attribute": attribute, "l": l }));
+    }
+    let mut body =
+        json!({ "privacy": privacy, "suppression_limit": limit, "search": { "method": "exact" } });
+    match objective {
+        "front" => body["objectives"] = json!(["generalization_depth", "suppression"]),
+        "front3" => body["objectives"] = json!(["generalization_depth", "loss", "suppression"]),
+        aggregate => {
+            body["objectives"] = json!(["loss"]);
+            body["loss"] = json!({ "aggregate": aggregate });
+        }
+    }
+    if let Some(extra) = parts.get(5) {
+        let (method, seconds) = extra.split_once('=').expect("method=seconds");
+        body["search"] =
+            json!({ "method": method, "max_seconds": seconds.parse::<f64>().expect("seconds") });
+    }
+    let demand = Demand::parse(&body, &data.declaration).expect("a demand");
+    let mut times = Vec::new();
+    let mut line = String::new();
+    for _ in 0..RUNS {
+        let task = Task {
+            table: &data.table,
+            schema: &data.schema,
+            demand: &demand,
+            limits: Limits {
+                exact_search_space: 1 << 24,
+                cache_bytes: 256 << 20,
+            },
+        };
+        let begun = Instant::now();
+        let outcome = anonymize(&task, &Unobserved).expect("an answer");
+        times.push(begun.elapsed());
+        let (Outcome::Front(front) | Outcome::Stopped(front)) = outcome else {
+            "infeasible".clone_into(&mut line);
+            continue;
+        };
+        let first = &front.solutions[0];
+        line = format!(
+            "{} of {} policies, {} solutions, first {:?} suppressed {} {}",
+            front.search.evaluations,
+            front.search.search_space,
+            front.solutions.len(),
+            first.objectives,
+            first.suppressed_rows,
+            serde_json::to_string(&first.recoding).expect("JSON"),
+        );
+    }
+    times.sort();
+    let median: Duration = times[RUNS / 2];
+    print(&format!(
+        "{case}: median {:.1} ms (least {:.1}); {line}",
+        ms(median),
+        ms(times[0])
+    ));
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+#[expect(clippy::print_stdout, reason = "a benchmark reports on the terminal")]
+fn print(line: &str) {
+    println!("{line}");
+}
+
+/// File, delimiter, prefix of the hierarchies, quasi-identifiers.
+fn source(name: &str) -> (String, u8, &'static str, Vec<&'static str>) {
+    let adult = vec![
+        "sex",
+        "age",
+        "race",
+        "marital-status",
+        "education",
+        "native-country",
+        "workclass",
+        "occupation",
+        "salary-class",
+    ];
+    match name {
+        "adult" => ("adult/adult.csv".to_owned(), b';', "adult", adult),
+        "fars" => (
+            "fars/fars_subset.csv".to_owned(),
+            b';',
+            "fars",
+            vec![
+                "iage",
+                "irace",
+                "ideathmon",
+                "ideathday",
+                "isex",
+                "ihispanic",
+                "istatenum",
+                "iinjury",
+            ],
+        ),
+        "diabetes130" => (
+            "diabetes130/diabetic_data.csv".to_owned(),
+            b',',
+            "diabetes130",
+            vec![
+                "race",
+                "gender",
+                "age",
+                "admission_type_id",
+                "discharge_disposition_id",
+                "admission_source_id",
+                "time_in_hospital",
+                "payer_code",
+                "medical_specialty",
+            ],
+        ),
+        "creditcard_int" => (
+            "creditcard_int/creditcard_int.csv".to_owned(),
+            b';',
+            "creditcard_int",
+            Vec::new(),
+        ),
+        "mach2019_int" => (
+            "mach2019_int/mach2019_int.csv".to_owned(),
+            b';',
+            "mach2019_int",
+            Vec::new(),
+        ),
+        big => (big.to_owned(), b';', "adult", adult),
+    }
+}
+
+fn load(folder: &Path, name: &str, sensitive: Option<&str>) -> Data {
+    let (file, delimiter, prefix, names) = source(name);
+    let path = folder.join(&file);
+    let header = {
+        let mut reader = csv::ReaderBuilder::new()
+            .delimiter(delimiter)
+            .from_path(&path)
+            .expect("the file");
+        reader.headers().expect("a header").clone()
+    };
+    let directory = folder.join(prefix);
+    let attribute = |column: &str| -> Value {
+        let is_quasi = names.is_empty() || names.contains(&column);
+        if sensitive == Some(column) {
+            return json!({ "name": column, "role": "sensitive" });
+        }
+        if !is_quasi {
+            return json!({ "name": column, "role": "identifying" });
+        }
+        let text =
+            std::fs::read_to_string(directory.join(format!("{prefix}_hierarchy_{column}.csv")));
+        json!({
+            "name": column, "role": "quasi_identifying",
+            "hierarchy": { "kind": "table", "text": text.expect("a hierarchy") },
+        })
+    };
+    let attributes: Vec<Value> = header.iter().map(attribute).collect();
+    let declaration = DatasetDeclaration::parse(&json!({ "name": name, "attributes": attributes }))
+        .expect("a declaration");
+    let schema = Schema::compile(&declaration).expect("hierarchies");
+    let present: Vec<bool> = declaration
+        .attributes
+        .iter()
+        .map(|attribute| attribute.role != Role::Identifying)
+        .collect();
+    let mut table = Table::with_columns(&present, false);
+    let options = Options {
+        format: Format::Csv { delimiter },
+        charset: None,
+        schema: &schema,
+        default_role: None,
+    };
+    let begun = Instant::now();
+    let summary = ingest(
+        File::open(&path).expect("the file"),
+        &options,
+        &mut |block| {
+            table.rows += block.rows;
+            for (column, part) in table.columns.iter_mut().zip(&block.columns) {
+                if let Some(column) = column {
+                    column.append(part);
+                }
+            }
+            true
+        },
+    );
+    let summary = summary.expect("an upload without faults");
+    print(&format!(
+        "{name}: {} rows read in {:.0} ms",
+        summary.rows,
+        ms(begun.elapsed())
+    ));
+    Data {
+        declaration,
+        schema,
+        table,
+    }
+}

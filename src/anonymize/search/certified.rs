@@ -1,0 +1,280 @@
+//! Exact fronts without judging every policy: bounds, pivots and a certificate.
+//!
+//! With absorbing criteria, suppression never grows along the lattice, so the suppression of a judged policy bounds
+//! that of every policy below it. Together with the least cost of a policy's levels this bounds every objective; a
+//! policy whose bound a judged one beats need not be judged. Policies are taken from costly to cheap, so that each
+//! judged one (a *pivot*) bounds as many others as possible. Of criteria that are not absorbing, the absorbing core
+//! gives the bound. What was judged is the certificate: whoever replays it finds every other policy excluded.
+//!
+//! Batches have a fixed size and are joined in a fixed order: thread count changes nothing.
+//!
+//! Source: algorithms.md D.4; bounds by predecessors as in F. Prasser, F. Kohlmayer, K. A. Kuhn, "Efficient and
+//! effective pruning strategies for health data de-identification", 2016.
+
+use rayon::prelude::*;
+
+use super::front::{self, Candidate};
+use super::problem::{End, Found, Problem};
+use super::supports::Supports;
+use crate::anonymize::certificate::Pivot;
+use crate::anonymize::classes::{ClassTable, Scratch, Wanted};
+use crate::anonymize::policy::Policy;
+use crate::anonymize::utility::MOST_OBJECTIVES;
+
+/// Policies judged at a time.
+const BATCH: usize = 16;
+
+/// Searches until every policy is judged or excluded, or the budget ends.
+pub(crate) fn search(problem: &Problem<'_>, size: usize) -> (Found, Vec<Pivot>) {
+    let mut proof = Proof::new(problem, size);
+    proof.seek_incumbents();
+    proof.settle();
+    let found = Found {
+        evaluations: proof.pivots.len() as u64,
+        least_suppressed: proof.least_suppressed,
+        front: front::front(proof.archive, problem.objectives.len()),
+        end: proof.end.unwrap_or(End::Done),
+    };
+    (found, proof.pivots)
+}
+
+struct Proof<'a, 'p> {
+    problem: &'a Problem<'p>,
+    supports: Supports<'a>,
+    /// By place: rows that a policy suppresses at least.
+    floors: Vec<u32>,
+    judged: Vec<bool>,
+    /// Feasible judged policies that no other beats, and perhaps some that one does.
+    archive: Vec<Candidate>,
+    pivots: Vec<Pivot>,
+    least_suppressed: Option<u64>,
+    end: Option<End>,
+}
+
+/// A policy judged as far as needed.
+enum Judgement {
+    /// Its suppression alone excludes it.
+    Excluded { suppressed: u64, core: u64 },
+    /// Judged in full.
+    Judged { candidate: Candidate, core: u64 },
+}
+
+impl<'a, 'p> Proof<'a, 'p> {
+    fn new(problem: &'a Problem<'p>, size: usize) -> Self {
+        Self {
+            problem,
+            supports: Supports::new(problem.cells, problem.cache_bytes),
+            floors: vec![0; size],
+            judged: vec![false; size],
+            archive: Vec::new(),
+            pivots: Vec::new(),
+            least_suppressed: None,
+            end: None,
+        }
+    }
+
+    /// Climbs from the bottom, each time by the step that costs least in the last objective: cheap, and near the best
+    /// of a single objective. Whatever it finds only makes the proof shorter.
+    fn seek_incumbents(&mut self) {
+        let Some(objective) = self.problem.objectives.len().checked_sub(1) else {
+            return;
+        };
+        let mut current = self.problem.space.bottom();
+        let mut least = u128::MAX;
+        while self.end.is_none() {
+            let steps: Vec<Policy> = (0..current.levels().len())
+                .filter_map(|attribute| self.problem.space.step(&current, attribute))
+                .filter(|next| {
+                    self.problem.objectives.lower_bounds(next.levels(), 0)[objective] < least
+                })
+                .collect();
+            let costs = self.judge_all(&steps, true);
+            let best = costs.into_iter().zip(steps).min();
+            let Some((cost, next)) = best else {
+                return;
+            };
+            if let Some(cost) = cost.feasible {
+                least = least.min(cost);
+            }
+            current = next;
+        }
+    }
+
+    /// Judges or excludes every policy, from costly to cheap.
+    fn settle(&mut self) {
+        let mut batch: Vec<Policy> = Vec::with_capacity(BATCH);
+        let order = self.costly_first();
+        let mut order = order.into_iter();
+        while self.end.is_none() {
+            batch.clear();
+            while batch.len() < BATCH {
+                let Some(place) = order.next() else {
+                    break;
+                };
+                let place = place as usize;
+                if self.judged[place] || u64::from(self.floors[place]) > self.problem.allowed {
+                    continue;
+                }
+                let policy = self.problem.space.at(place);
+                if !self.is_excluded(&policy, u64::from(self.floors[place])) {
+                    batch.push(policy);
+                }
+            }
+            if batch.is_empty() {
+                return;
+            }
+            self.judge_all(&batch, false);
+        }
+    }
+
+    /// Places in descending order of the least costs of their levels.
+    fn costly_first(&self) -> Vec<u32> {
+        let policies = self.problem.space.iter();
+        let mut bounds: Vec<([u128; MOST_OBJECTIVES], u32)> = policies
+            .zip(0..)
+            .map(|(policy, place)| {
+                (
+                    self.problem.objectives.lower_bounds(policy.levels(), 0),
+                    place,
+                )
+            })
+            .collect();
+        bounds.par_sort_unstable_by(|left, right| right.cmp(left));
+        bounds.into_iter().map(|(_, place)| place).collect()
+    }
+
+    /// Whether a judged policy beats whatever this one may cost if it suppresses at least so many rows.
+    fn is_excluded(&self, policy: &Policy, suppressed: u64) -> bool {
+        if suppressed > self.problem.allowed {
+            return true;
+        }
+        let bounds = self
+            .problem
+            .objectives
+            .lower_bounds(policy.levels(), suppressed);
+        self.archive.iter().any(|member| {
+            let reaches = member
+                .keys
+                .iter()
+                .zip(&bounds)
+                .all(|(key, bound)| key <= bound);
+            reaches && (member.keys != bounds || member.policy.is_below(policy))
+        })
+    }
+
+    /// Judges policies in parallel and joins what they prove in the order given.
+    ///
+    /// Gives the cost of each in the last objective.
+    fn judge_all(&mut self, policies: &[Policy], in_full: bool) -> Vec<StepCost> {
+        let budget = self.problem.search.max_evaluations.unwrap_or(u64::MAX);
+        let new: Vec<Policy> = policies
+            .iter()
+            .filter(|policy| !self.judged[self.problem.space.place(policy)])
+            .cloned()
+            .collect();
+        let left = usize::try_from(budget.saturating_sub(self.pivots.len() as u64));
+        let left = left.unwrap_or(usize::MAX);
+        if new.len() > left {
+            self.end = Some(End::Budget);
+        }
+        let new = &new[..new.len().min(left)];
+        self.supports.prepare(new);
+        let start = || (Scratch::default(), ClassTable::empty(self.problem.cells));
+        let judgements: Vec<_> = new
+            .par_iter()
+            .map_init(start, |(scratch, table), policy| {
+                if let Some(stop) = self.problem.observer.must_stop() {
+                    return Err(stop);
+                }
+                let finer = self.supports.finest(policy);
+                finer.roll_up_into(self.problem.cells, policy.levels(), scratch, table);
+                let judgement = self.judge(policy, table, in_full);
+                self.problem.meter.count(self.problem.observer);
+                Ok(judgement)
+            })
+            .collect();
+        let mut costs = Vec::with_capacity(new.len());
+        for (policy, judgement) in new.iter().zip(judgements) {
+            match judgement {
+                Ok(judgement) => costs.push(self.join(policy, judgement)),
+                Err(stop) => self.end = self.end.or(Some(stop.into())),
+            }
+        }
+        costs
+    }
+
+    fn judge(&self, policy: &Policy, table: &ClassTable, in_full: bool) -> Judgement {
+        let problem = self.problem;
+        // What is cheap to know first: most policies need no more.
+        let counted = table.evaluate(problem.cells, problem.criteria, Wanted::default());
+        let core = counted.core_suppressed_rows;
+        if !in_full && self.is_excluded(policy, counted.suppressed_rows) {
+            return Judgement::Excluded {
+                suppressed: counted.suppressed_rows,
+                core,
+            };
+        }
+        Judgement::Judged {
+            candidate: problem.judge(table),
+            core,
+        }
+    }
+
+    fn join(&mut self, policy: &Policy, judgement: Judgement) -> StepCost {
+        let last = self.problem.objectives.len().saturating_sub(1);
+        let (suppressed, core, cost) = match judgement {
+            Judgement::Excluded { suppressed, core } => (suppressed, core, u128::MAX),
+            Judgement::Judged { candidate, core } => {
+                let suppressed = candidate.suppressed_rows;
+                let cost = candidate.keys[last];
+                if candidate.is_feasible() {
+                    self.admit(candidate);
+                }
+                (suppressed, core, cost)
+            }
+        };
+        self.judged[self.problem.space.place(policy)] = true;
+        self.least_suppressed = self.least_suppressed.into_iter().chain([suppressed]).min();
+        self.pivots.push(Pivot {
+            levels: policy.levels().to_vec(),
+            core_suppressed_rows: core,
+        });
+        self.raise_floors(policy, core);
+        StepCost {
+            cost,
+            feasible: (suppressed <= self.problem.allowed).then_some(cost),
+        }
+    }
+
+    /// Adds a feasible candidate unless one beats it; drops those that it beats.
+    fn admit(&mut self, candidate: Candidate) {
+        if self
+            .archive
+            .iter()
+            .any(|member| member.dominates(&candidate))
+        {
+            return;
+        }
+        self.archive.retain(|member| !candidate.dominates(member));
+        self.archive.push(candidate);
+    }
+
+    /// Every policy below suppresses at least as many rows.
+    fn raise_floors(&mut self, policy: &Policy, core: u64) {
+        let floor = u32::try_from(core).unwrap_or(u32::MAX);
+        if floor == 0 {
+            return;
+        }
+        for place in self.problem.space.places_below(policy) {
+            let before = &mut self.floors[place];
+            *before = (*before).max(floor);
+        }
+    }
+}
+
+/// What a step of the climb costs; ordered by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct StepCost {
+    cost: u128,
+    feasible: Option<u128>,
+}
