@@ -6,6 +6,7 @@
 
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+use rayon::slice::ParallelSliceMut;
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
@@ -157,9 +158,10 @@ fn render_with(
         columns.push(rendered);
     }
     let suppressed_rows = suppressed.iter().filter(|&&is| is).count() as u64;
+    let order = order(&suppressed, mask, recipe, &columns);
     Ok(Rendered {
         columns,
-        order: order(&suppressed, mask, recipe),
+        order,
         released_rows: suppressed.len() as u64 - suppressed_rows,
         suppressed_rows,
         classes,
@@ -226,6 +228,19 @@ fn distinct_labels(level: &Level) -> (Labels, Vec<u32>) {
 }
 
 impl RenderedColumn {
+    /// Place of each code's label among all labels, whatever order the codes were given in.
+    fn ranks(&self) -> Vec<u32> {
+        let mut labels: Vec<Option<&str>> = self.labels.iter().map(Option::as_deref).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        let rank =
+            |label: &Option<Box<str>>| labels.partition_point(|other| *other < label.as_deref());
+        let ranks = self.labels.iter().map(rank);
+        ranks
+            .map(|rank| u32::try_from(rank).unwrap_or(u32::MAX))
+            .collect()
+    }
+
     fn mask(&mut self, suppressed: &[bool]) {
         let known = self
             .labels
@@ -244,16 +259,33 @@ impl RenderedColumn {
     }
 }
 
-fn order(suppressed: &[bool], mask: bool, recipe: &Recipe<'_>) -> Vec<u32> {
+fn order(
+    suppressed: &[bool],
+    mask: bool,
+    recipe: &Recipe<'_>,
+    columns: &[RenderedColumn],
+) -> Vec<u32> {
     let mut order: Vec<u32> = (0u32..)
         .zip(suppressed)
         .filter(|&(_, &is_suppressed)| mask || !is_suppressed)
         .map(|(row, _)| row)
         .collect();
     if recipe.row_order == RowOrder::Shuffled {
+        by_content(&mut order, columns);
         shuffle(&mut order, recipe.seed);
     }
     order
+}
+
+/// Sorts rows by what is released of them. The seed of a shuffle can be known: whoever undoes it must find the sorted
+/// content, not the order of the input, and two releases of the same rows must not fit together line by line.
+fn by_content(order: &mut [u32], columns: &[RenderedColumn]) {
+    let ranks: Vec<Vec<u32>> = columns.iter().map(RenderedColumn::ranks).collect();
+    let content = |row: u32| {
+        let cells = columns.iter().zip(&ranks);
+        cells.map(move |(column, ranks)| ranks[column.codes[row as usize] as usize])
+    };
+    order.par_sort_unstable_by(|&left, &right| content(left).cmp(content(right)));
 }
 
 /// Fisher and Yates's shuffle by a stream of its own: a search with the same seed draws other numbers.

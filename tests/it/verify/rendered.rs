@@ -108,6 +108,33 @@ fn uc_30_the_shuffle_follows_the_seed_and_keeps_every_row() {
     case.verify(&case.render()).unwrap();
 }
 
+// Whoever knows the seed can undo the shuffle: what is left must say nothing of the input's order.
+#[test]
+fn the_order_of_a_shuffled_release_does_not_depend_on_the_order_of_the_input() {
+    let attributes = json!([
+        { "name": "ward", "role": "quasi_identifying" },
+        { "name": "number", "role": "insensitive" },
+    ]);
+    let released = |rows: &[u32]| {
+        let rows: Vec<String> = rows.iter().map(u32::to_string).collect();
+        let cells: Vec<Vec<&str>> = rows.iter().map(|row| vec!["x", row.as_str()]).collect();
+        let cells: Vec<&[&str]> = cells.iter().map(Vec::as_slice).collect();
+        let mut case = Case::new(&attributes, &cells, &[("ward", 0)]);
+        case.row_order = RowOrder::Shuffled;
+        let rendered = case.render();
+        let numbers = (0..rendered.order.len()).map(|row| rendered.cell(row, 1).map(str::to_owned));
+        numbers.collect::<Vec<_>>()
+    };
+    let forward: Vec<u32> = (0..200).collect();
+    let backward: Vec<u32> = (0..200).rev().collect();
+    assert_eq!(released(&forward), released(&backward));
+    let sorted = |mut cells: Vec<Option<String>>| {
+        cells.sort();
+        cells
+    };
+    assert_ne!(released(&forward), sorted(released(&forward)));
+}
+
 #[test]
 fn uc_22_missing_quasi_identifiers_stay_missing_and_form_a_class() {
     let attributes = json!([
