@@ -175,3 +175,38 @@ async fn d10_the_same_seed_gives_the_same_bytes(pool: PgPool) {
     let (_, second) = released(&api, &json!({})).await;
     assert_eq!(first["csv_sha256"], second["csv_sha256"]);
 }
+
+// Two units of one name are common in clinical taxonomies; a reader sees one class, no smaller than either.
+#[sqlx::test]
+async fn nodes_that_share_a_label_are_released_as_one_class(pool: PgPool) {
+    let api = Api::new(pool).work();
+    let unit = |name: &str, leaf: &str| {
+        let other = json!({"label": "Other", "children": [{"label": leaf}]});
+        json!({"label": name, "children": [other]})
+    };
+    let tree = json!({"kind": "taxonomy", "label": "*", "children": [unit("Cardiology", "a"), unit("Surgery", "b")]});
+    let columns = json!([{"name": "unit", "role": "quasi_identifying", "hierarchy": tree}]);
+    let path = api.loaded(&columns, "unit\na\na\na\nb\nb\nb\n").await;
+    let demands = json!({"privacy": [{"model": "k_anonymity", "k": 3}],
+        "search": {"method": "fixed", "levels": {"unit": 1}}});
+    let job = api.job(&path, &demands).await;
+    let body = json!({"job_id": job["job_id"], "solution_id": 0});
+    let record = api.post("/v1/releases", &body).await.ok(201);
+    assert_eq!(
+        (&record["classes"], &record["verification"]["k"]),
+        (&json!(1), &json!(6))
+    );
+}
+
+// Columns left out join classes too.
+#[sqlx::test]
+async fn a_release_of_some_columns_is_verified_on_what_it_holds(pool: PgPool) {
+    let api = Api::new(pool).work();
+    let body = json!({"columns": ["note"], "suppressed_rows": "mask"});
+    let (_, record) = released(&api, &body).await;
+    assert_eq!(record["columns"], json!(["note"]));
+    assert_eq!(
+        (&record["rows_in"], &record["suppressed_rows"]),
+        (&json!(8), &json!(2))
+    );
+}
