@@ -61,7 +61,10 @@ pub(super) async fn measure_dataset(
     let measurement = services.pool.run(work).await??;
     let answer = answer(StatusCode::OK, None, &measurement);
     Ok(Answered(match &posted.once {
-        Some(once) => services.store.remember_answer(once, &answer).await?,
+        Some(once) => {
+            let store = &services.store;
+            store.remember_answer(once, dataset_id, &answer).await?
+        }
         None => answer,
     }))
 }

@@ -86,16 +86,24 @@ impl Store {
         find(&mut connection, once).await
     }
 
-    /// Stores an answer that had no other effect (measure); returns the one that stands.
+    /// Stores an answer that had no other effect (measure); returns the one that stands. It goes with the dataset.
     ///
     /// # Errors
-    /// [`Error::KeyReused`] if the key belongs to another request; the database's.
-    pub async fn remember_answer(&self, once: &Once, answer: &Answer) -> Result<Answer, Error> {
+    /// [`Error::NotFound`] if the dataset is gone, [`Error::KeyReused`] if the key belongs to another request; the database's.
+    pub async fn remember_answer(
+        &self,
+        once: &Once,
+        dataset_id: Uuid,
+        answer: &Answer,
+    ) -> Result<Answer, Error> {
         let mut transaction = self.begin().await?;
         if let Some(earlier) = take(&mut transaction, Some(once)).await? {
             return Ok(earlier);
         }
-        answered(&mut transaction, Some(once), None, answer).await?;
+        if !super::datasets::hold(&mut transaction, dataset_id).await? {
+            return Err(Error::NotFound("dataset"));
+        }
+        answered(&mut transaction, Some(once), Some(dataset_id), answer).await?;
         super::commit(transaction).await?;
         Ok(answer.clone())
     }

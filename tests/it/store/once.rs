@@ -135,21 +135,34 @@ async fn the_first_remembered_answer_stands(pool: PgPool) {
         location: None,
         body: json!({ "z": number, "a": 0.30, "text": "\u{0000}" }),
     };
+    let dataset_id = create(&store).await.dataset_id;
     let key = once("measure", 1);
-    let first = store.remember_answer(&key, &answer(1)).await.unwrap();
-    let second = store.remember_answer(&key, &answer(2)).await.unwrap();
+    let remember = |key: Once, number| {
+        let store = store.clone();
+        let answer = answer(number);
+        async move { store.remember_answer(&key, dataset_id, &answer).await }
+    };
+    let first = remember(key.clone(), 1).await.unwrap();
+    let second = remember(key.clone(), 2).await.unwrap();
     assert_eq!((&first, &second), (&answer(1), &answer(1)));
     assert_eq!(store.earlier_answer(&key).await.unwrap(), Some(answer(1)));
-    let other = store.remember_answer(&once("measure", 2), &answer(1)).await;
+    let other = remember(once("measure", 2), 1).await;
     assert!(matches!(other, Err(Error::KeyReused)));
+
+    // Erasure takes what was measured with it.
+    store.delete_dataset(dataset_id).await.unwrap();
+    assert_eq!(store.earlier_answer(&key).await.unwrap(), None);
+    let gone = remember(once("later", 1), 1).await;
+    assert!(matches!(gone, Err(Error::NotFound("dataset"))));
 }
 
 #[sqlx::test]
 async fn keys_are_kept_a_day_at_least_and_then_forgotten(pool: PgPool) {
     let store = store(&pool);
     let answer = answer_of(Uuid::from_u128(1));
+    let dataset_id = create(&store).await.dataset_id;
     store
-        .remember_answer(&once("old", 1), &answer)
+        .remember_answer(&once("old", 1), dataset_id, &answer)
         .await
         .unwrap();
     run(
