@@ -7,6 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Path, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -127,12 +128,72 @@ fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
     ))
 }
 
-/// Parses a JSON body; a fault names line and column.
+/// Parses a JSON body; a fault names line and column. A field that stands twice in an object is refused: of two demands
+/// one would be ignored.
 pub(super) fn parse_json(bytes: &Bytes) -> Result<Value, Problem> {
-    serde_json::from_slice(bytes).map_err(|error| {
+    let parsed = serde_json::from_slice::<Unrepeated>(bytes);
+    parsed.map(|Unrepeated(value)| value).map_err(|error| {
         // The parser's own words can quote the body ("invalid type: string ..."); positions cannot.
         let (line, column) = (error.line() as u64, error.column());
-        let detail = format!("not valid JSON at line {line}, column {column}");
+        let what = if error.is_data() {
+            "a field stands twice in an object"
+        } else {
+            "not valid JSON"
+        };
+        let detail = format!("{what} at line {line}, column {column}");
         Problem::fault(Fault::at("", FaultCode::MalformedJson, detail).line(line))
     })
+}
+
+/// A JSON value whose objects have no field twice.
+struct Unrepeated(Value);
+
+impl<'de> Deserialize<'de> for Unrepeated {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(UnrepeatedVisitor).map(Self)
+    }
+}
+
+struct UnrepeatedVisitor;
+
+impl<'de> Visitor<'de> for UnrepeatedVisitor {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Unrepeated(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
+        let mut object = serde_json::Map::new();
+        while let Some((name, Unrepeated(value))) = fields.next_entry::<String, _>()? {
+            if object.insert(name, value).is_some() {
+                return Err(serde::de::Error::custom("a field stands twice"));
+            }
+        }
+        Ok(Value::Object(object))
+    }
 }

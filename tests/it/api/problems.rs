@@ -47,6 +47,17 @@ async fn uc_76_malformed_json_names_line_and_column() {
 }
 
 #[tokio::test]
+async fn a_field_that_stands_twice_is_refused_not_overridden() {
+    let api = Api::offline();
+    let body = "{\"privacy\": [{\"model\": \"k_anonymity\",\n\"k\": 100, \"k\": 1}]}";
+    let reply = api.upload("/v1/datasets", "application/json", body).await;
+    let problem = reply.problem(400, "malformed_json");
+    assert_eq!(problem["errors"][0]["line"], 2);
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.starts_with("a field stands twice in an object at line 2"));
+}
+
+#[tokio::test]
 async fn a_wrong_content_type_is_refused_before_the_body_is_read() {
     let api = Api::offline();
     let reply = api.upload("/v1/jobs", "text/plain", "{").await;
