@@ -98,7 +98,20 @@ struct Loaded {
 
 impl Call<'_> {
     async fn run(mut self, mut form: Multipart, key: Option<Key>) -> Result<Answered, Refusal> {
-        while let Some(field) = self.next(&mut form).await? {
+        match self.take_parts(&mut form).await {
+            Ok(()) => self.submit(key).await,
+            Err(refusal) => {
+                // Gone before the answer: whoever is refused finds nothing changed.
+                if let Some(loaded) = self.loaded.take() {
+                    loaded.dataset.delete().await;
+                }
+                Err(refusal)
+            }
+        }
+    }
+
+    async fn take_parts(&mut self, form: &mut Multipart) -> Result<(), Refusal> {
+        while let Some(field) = self.next(form).await? {
             let name = field.name().unwrap_or_default().to_owned();
             match name.as_str() {
                 "task" if self.task.is_none() => self.take_task(field).await?,
@@ -122,7 +135,7 @@ impl Call<'_> {
         if let Some(spool) = self.spool.take() {
             self.take_spool(spool).await?;
         }
-        self.submit(key).await
+        Ok(())
     }
 
     async fn next<'f>(&self, form: &'f mut Multipart) -> Result<Option<Field<'f>>, Problem> {
