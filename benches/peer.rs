@@ -1,8 +1,8 @@
 //! The exact search on the public tables, timed: from rows in memory to the front, as a peer's `anonymize()` is timed.
 //!
 //! `cargo bench --profile fast --bench peer -- CASE...` with `KINDRED_BENCH_DATA` naming the folder of the public files
-//! (one folder per data set, as in data/README.md). A case is `DATA:OBJECTIVE:LIMIT:K[:MODEL]`; without any, all that
-//! the folder holds are run. Prints the median of five, evaluations, class visits are not counted.
+//! (one folder per data set, as in data/README.md). A case is `DATA:OBJECTIVE:LIMIT:K[:ATTRIBUTE=L]`; without any,
+//! the two of the bundled adult table are run. Prints the median of five and how many policies were judged.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

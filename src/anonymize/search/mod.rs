@@ -231,7 +231,7 @@ fn expected_evaluations(demand: &Demand, method: SearchMethod, size: Option<u64>
 
 fn phase(method: SearchMethod) -> &'static str {
     match method {
-        SearchMethod::Exact | SearchMethod::Auto => "enumerating policies",
+        SearchMethod::Exact | SearchMethod::Auto => "judging and excluding policies",
         SearchMethod::Nsga2 => "evolving policies",
         SearchMethod::Random => "sampling policies",
         SearchMethod::Fixed => "checking the policy",
