@@ -53,6 +53,8 @@ pub enum FaultCode {
     LevelOutOfRange,
     ClassSizeUnbounded,
     SearchSpaceTooLarge,
+    UnknownPopulation,
+    PopulationMismatch,
     // Any list of faults.
     MoreFaults,
 }

@@ -65,7 +65,21 @@ pub enum JobSpec {
         through_batch: u32,
         /// The declaration in force when the job was submitted, hierarchies included.
         declaration: DatasetDeclaration,
+        /// The populations that the demands name, as they were when the job was submitted.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        populations: Vec<PinnedPopulation>,
     },
+}
+
+/// A population that a job compares its rows with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PinnedPopulation {
+    /// The dataset that holds it.
+    pub dataset_id: Uuid,
+    /// Batches up to this sequence are the population.
+    pub through_batch: u32,
+    /// The dataset's declaration in force then.
+    pub declaration: DatasetDeclaration,
 }
 
 impl JobSpec {
@@ -143,7 +157,7 @@ pub struct JobProgress {
 /// Why a job failed: a stable code and words without any cell value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JobFailure {
-    /// `internal`, `attempts_exhausted`, `dataset_gone`, `hierarchy_missing_values`, `search_space_too_large`, `verification_failed`.
+    /// `internal`, `attempts_exhausted`, `dataset_gone`, `hierarchy_missing_values`, `population_gone`, `search_space_too_large`, `verification_failed`.
     pub code: String,
     /// In words.
     pub detail: String,

@@ -83,6 +83,7 @@ pub async fn publish(
         demand: asked,
         through_batch,
         declaration,
+        populations,
     } = &front.spec;
     let schema = Schema::compile(declaration).map_err(|_| {
         Error::Store(crate::store::Error::Form(
@@ -91,7 +92,7 @@ pub async fn publish(
     })?;
     let columns = chosen_columns(&schema, demand).map_err(Error::Faults)?;
     let table = store
-        .load_table(front.dataset_id, &schema, *through_batch)
+        .load_input(front.dataset_id, &schema, *through_batch, populations)
         .await
         .map_err(Error::Store)?;
     let plan = Arc::new(Plan {

@@ -8,10 +8,10 @@ use super::classes::histograms::Histograms;
 use super::classes::keys::{self, Keys, Layout, Packed, Slots, Width};
 use super::classes::labels::LabelCounts;
 use super::classes::sets::CappedSets;
-use super::classes::{ClassTable, Diversity};
+use super::classes::{ClassTable, Diversity, Members};
 use super::order::Ranks;
 use super::policy::Space;
-use super::rows::{QuasiIdentifier, Rows};
+use super::rows::{PopulationRows, QuasiIdentifier, Rows};
 use super::table::MISSING;
 
 /// What the criteria of a task need to know of every class; the rest is not carried.
@@ -25,7 +25,7 @@ pub struct Needs {
     pub histograms: Vec<bool>,
 }
 
-/// The cells of a table.
+/// The cells of a table; and those that only a population reaches, which hold no rows, come last and count nowhere.
 #[derive(Debug, Clone)]
 pub struct Cells {
     /// Rows that the cells hold.
@@ -42,7 +42,7 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// Groups rows into cells; also gives the cell of each row. Cost: one pass over the rows, one sort of the cells.
+    /// Groups rows, and those of the populations, into cells; also gives the cell of each row. Cost: one pass over the rows, one sort of the cells.
     #[must_use]
     pub fn build(rows: &Rows<'_>, needs: &Needs) -> (Self, Vec<u32>) {
         let quasi_identifiers: Vec<QuasiIdentifier> = rows
@@ -51,11 +51,11 @@ impl Cells {
             .map(|(attribute, _)| attribute.clone())
             .collect();
         let nodes_of = |attribute: &QuasiIdentifier| {
-            let levels = attribute.generalization.levels.iter();
+            let levels = attribute.all_levels().iter();
             levels.map(|level| level.leaves.len()).max().unwrap_or(1)
         };
         let layout = Layout::new(quasi_identifiers.iter().map(nodes_of));
-        let (keys, long_nodes, cell_of_row) = match layout.width {
+        let (keys, long_nodes, mut cell_of_row) = match layout.width {
             Width::Narrow => {
                 let (keys, cell_of_row) = packed(rows, &layout);
                 (Keys::Narrow(keys), Vec::new(), cell_of_row)
@@ -69,14 +69,15 @@ impl Cells {
                 (Keys::Long(cells), nodes, cell_of_row)
             }
         };
-        let count = keys.len();
+        // The rows of the populations stand after those of the table.
+        let cell_of_member = cell_of_row.split_off(rows.rows);
+        let count = reached(&cell_of_row);
         let mut weights = vec![0_u32; count];
         for &cell in &cell_of_row {
             weights[cell as usize] += 1;
         }
         let bottom = ClassTable {
             levels: vec![0; quasi_identifiers.len()],
-            keys,
             rows: weights,
             subjects: subjects(rows, needs, count, &cell_of_row),
             diversity: diversity(rows, needs, count, &cell_of_row),
@@ -85,6 +86,8 @@ impl Cells {
                 LabelCounts::of_rows(count, pairs)
             }),
             histograms: histograms(rows, needs, count, &cell_of_row),
+            members: members(rows, keys.len(), &cell_of_member),
+            keys,
         };
         let mut cells = Self {
             rows: rows.rows as u64,
@@ -133,14 +136,17 @@ impl Cells {
             for (cell, &rows) in self.bottom.rows.iter().enumerate() {
                 rows_of[self.bottom.node(self, cell, position) as usize] += u128::from(rows);
             }
+            let reached = attribute.generalization.levels[0].leaves.len();
             let levels = attribute
                 .generalization
                 .levels
                 .iter()
                 .zip(&attribute.from_bottom);
             let sum = levels.map(|(level, nodes)| {
+                // Nodes that only a population reaches hold no rows and come last.
                 let leaves = nodes
                     .iter()
+                    .take(reached)
                     .map(|&node| u128::from(level.leaves[node as usize]));
                 leaves
                     .zip(&rows_of)
@@ -153,16 +159,51 @@ impl Cells {
     }
 }
 
-/// Level-0 node of each row of one attribute.
-fn nodes<'a>(attribute: &'a QuasiIdentifier, codes: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
+/// Number of rows of the table and of its populations.
+fn all_rows(rows: &Rows<'_>) -> usize {
+    let members = rows.populations.iter().map(PopulationRows::rows);
+    rows.rows + members.sum::<usize>()
+}
+
+/// Level-0 node of one quasi-identifier of each row of the table, then of each population.
+fn all_nodes<'a>(rows: &'a Rows<'_>, position: usize) -> impl Iterator<Item = u32> + 'a {
+    let (attribute, codes) = &rows.quasi_identifiers[position];
     let node_of = &attribute.generalization.levels[0].node_of;
-    codes.iter().map(|&code| node_of[code as usize])
+    let own = codes.iter().map(|&code| node_of[code as usize]);
+    let populations = rows.populations.iter();
+    own.chain(populations.flat_map(move |population| population.nodes[position].iter().copied()))
+}
+
+/// How many cells rows reach, where cells are numbered in the order in which rows reach them, or are the first ones.
+fn reached(cell_of_row: &[u32]) -> usize {
+    cell_of_row
+        .iter()
+        .max()
+        .map_or(0, |&last| last as usize + 1)
+}
+
+/// Members of each population in each of all cells; `cell_of_member` lists the rows of one population after another.
+fn members(rows: &Rows<'_>, cells: usize, cell_of_member: &[u32]) -> Vec<Members> {
+    let mut rest = cell_of_member;
+    let populations = rows.populations.iter().map(|population| {
+        let (own, others) = rest.split_at(population.rows());
+        rest = others;
+        let Some(of_rows) = population.subjects else {
+            let mut counts = vec![0; cells];
+            for &cell in own {
+                counts[cell as usize] += 1;
+            }
+            return Members::Rows(counts);
+        };
+        Members::Subjects(distinct_subjects(u64::MAX, of_rows, cells, own))
+    });
+    populations.collect()
 }
 
 fn packed<K: Packed>(rows: &Rows<'_>, layout: &Layout) -> (Vec<K>, Vec<u32>) {
-    let mut keys = vec![K::default(); rows.rows];
-    for ((attribute, codes), &field) in rows.quasi_identifiers.iter().zip(&layout.fields) {
-        for (key, node) in keys.iter_mut().zip(nodes(attribute, codes)) {
+    let mut keys = vec![K::default(); all_rows(rows)];
+    for (position, &field) in layout.fields.iter().enumerate() {
+        for (key, node) in keys.iter_mut().zip(all_nodes(rows, position)) {
             *key = *key | K::placed(node, field);
         }
     }
@@ -176,7 +217,9 @@ fn packed<K: Packed>(rows: &Rows<'_>, layout: &Layout) -> (Vec<K>, Vec<u32>) {
         &mut found,
     );
     let mut order: Vec<u32> = (0..).take(found.len()).collect();
-    order.sort_unstable_by_key(|&cell| found[cell as usize]);
+    let (own, absent) = order.split_at_mut(reached(&cell_of_row[..rows.rows]));
+    own.sort_unstable_by_key(|&cell| found[cell as usize]);
+    absent.sort_unstable_by_key(|&cell| found[cell as usize]);
     renumber(&order, &mut cell_of_row);
     let sorted = order.iter().map(|&cell| found[cell as usize]).collect();
     (sorted, cell_of_row)
@@ -185,12 +228,10 @@ fn packed<K: Packed>(rows: &Rows<'_>, layout: &Layout) -> (Vec<K>, Vec<u32>) {
 type LongCells = (Vec<u32>, Vec<Vec<u32>>, Vec<u32>);
 
 fn long(rows: &Rows<'_>, layout: &Layout) -> LongCells {
-    let of_rows: Vec<Vec<u32>> = rows
-        .quasi_identifiers
-        .iter()
-        .map(|(attribute, codes)| nodes(attribute, codes).collect())
+    let of_rows: Vec<Vec<u32>> = (0..rows.quasi_identifiers.len())
+        .map(|position| all_nodes(rows, position).collect())
         .collect();
-    let all: Vec<u32> = (0..).take(rows.rows).collect();
+    let all: Vec<u32> = (0..).take(all_rows(rows)).collect();
     let (mut cell_of_row, mut found) = (Vec::new(), Vec::new());
     let node = |row: u32, attribute: usize| of_rows[attribute][row as usize];
     keys::assign_long(&all, layout, node, &mut cell_of_row, &mut found);
@@ -199,7 +240,9 @@ fn long(rows: &Rows<'_>, layout: &Layout) -> LongCells {
         let row = found[cell as usize] as usize;
         of_rows.iter().map(move |nodes| nodes[row])
     };
-    order.sort_unstable_by(|&left, &right| tuple(left).cmp(tuple(right)));
+    let (own, absent) = order.split_at_mut(reached(&cell_of_row[..rows.rows]));
+    own.sort_unstable_by(|&left, &right| tuple(left).cmp(tuple(right)));
+    absent.sort_unstable_by(|&left, &right| tuple(left).cmp(tuple(right)));
     renumber(&order, &mut cell_of_row);
     let sorted = |nodes: &Vec<u32>| {
         let of_cell = |&cell: &u32| nodes[found[cell as usize] as usize];
@@ -227,6 +270,15 @@ fn subjects(
     cell_of_row: &[u32],
 ) -> Option<CappedSets> {
     let of_rows = rows.subjects.filter(|_| needs.subjects > 0)?;
+    Some(distinct_subjects(
+        needs.subjects,
+        of_rows,
+        cells,
+        cell_of_row,
+    ))
+}
+
+fn distinct_subjects(cap: u64, of_rows: &[u32], cells: usize, cell_of_row: &[u32]) -> CappedSets {
     let pairs = distinct_pairs(cell_of_row.iter().copied().zip(of_rows.iter().copied()));
     let last = of_rows.iter().max().map_or(0, |&subject| subject as usize);
     let mut occurrences = vec![0_u8; last + 1];
@@ -235,12 +287,7 @@ fn subjects(
         *count = count.saturating_add(1);
     }
     let is_shared = |subject: u32| occurrences[subject as usize] > 1;
-    Some(CappedSets::from_pairs(
-        needs.subjects,
-        cells,
-        &pairs,
-        is_shared,
-    ))
+    CappedSets::from_pairs(cap, cells, &pairs, is_shared)
 }
 
 fn diversity(rows: &Rows<'_>, needs: &Needs, cells: usize, cell_of_row: &[u32]) -> Vec<Diversity> {

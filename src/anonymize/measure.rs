@@ -55,7 +55,7 @@ fn measure_rows(rows: &Rows<'_>, demand: &MeasureDemand) -> Measurement {
     let policy = rows.policy(&demand.levels);
     let mut scratch = Scratch::default();
     let table = ClassTable::group(&cells, policy.levels(), &mut scratch);
-    let exact = Figures::new(rows, &cell_of_row, &demand.privacy);
+    let exact = Figures::new(rows, &cell_of_row, &demand.privacy, demand.risk);
     let sizes = exact.sizes(&table, &scratch);
     let released = vec![true; table.len()];
     let (privacy, risk) = exact.report(&sizes, &released, &scratch);
@@ -63,7 +63,9 @@ fn measure_rows(rows: &Rows<'_>, demand: &MeasureDemand) -> Measurement {
     let population = demand.risk.and_then(|known| known.members(subjects));
     let all_sizes = sizes.classes.iter().map(|&(_, size)| size);
     let risk = with_attackers(risk, all_sizes, population);
-    let utility = Reporter::new(&cells).report(&table, &released);
+    let risk = exact.with_population(risk, &table, &sizes, &released);
+    let utility =
+        Reporter::new(&cells, &demand.measures, 0).report(&table, &released, scratch.class_of());
     let models = demand.privacy.iter().zip(criteria.rules());
     let models: Vec<ModelReport> = models
         .map(|(model, rule)| {

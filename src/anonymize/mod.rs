@@ -124,6 +124,16 @@ pub enum Error {
         /// How many values.
         values: u64,
     },
+    /// A value of a population has no place in the hierarchy of the table that it is compared with.
+    #[error(
+        "column `{column}`: {values} distinct values of the population have no place in the hierarchy"
+    )]
+    PopulationUncovered {
+        /// The column.
+        column: String,
+        /// How many values.
+        values: u64,
+    },
     /// `exact` was asked for beyond the configured size.
     #[error(
         "the search space of {search_space} policies exceeds the exact search's limit of {limit}"

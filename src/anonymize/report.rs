@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use uuid::Uuid;
 
 use super::certificate::Certificate;
 use super::population::UniquenessEstimates;
@@ -153,6 +154,14 @@ pub struct Utility {
     /// Bits per row by which the joint distribution of the input differs from the one that the release suggests, each
     /// class spread evenly over the values its labels stand for (Kullback-Leibler).
     pub kl_divergence: f64,
+    /// Median relative error of 1,000 random counting queries over two or three quasi-identifiers that are answered from
+    /// the release, where `query_error` is asked for; absent if no query counts a hundredth of all rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query_error: Option<f64>,
+    /// Per numeric quasi-identifier, squared distances of the input from the middles of the released labels over those
+    /// from its mean (SSE / SST), where `sum_of_squares` is asked for; constant columns are left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sum_of_squares: Option<BTreeMap<String, f64>>,
 }
 
 /// A policy.
@@ -241,6 +250,34 @@ pub struct Risk {
     /// Estimated unique members of the population, where its size is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub population_uniqueness: Option<UniquenessEstimates>,
+    /// Counted on the population, where its rows are given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub population: Option<PopulationRisk>,
+}
+
+/// Risk against attackers who know the population but not who of it is in the release (algorithms.md E.2).
+///
+/// Records and members are distinct subjects per class where the side declares them, else rows. The released records
+/// are taken to be among the members.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PopulationRisk {
+    /// Dataset that holds the population.
+    pub dataset_id: Uuid,
+    /// Its members.
+    pub members: u64,
+    /// Fewest members in a released class; 0 where nothing is released.
+    pub k_map: u64,
+    /// Released records in classes where one over the members is above each threshold.
+    pub records_above: BTreeMap<String, u64>,
+    /// The same as a share of released records.
+    pub share_above: BTreeMap<String, f64>,
+    /// Classes of one member, those of which nothing is released included.
+    pub population_uniques: u64,
+    /// Of them, those of one released record.
+    pub unique_in_both: u64,
+    /// Classes with more released records than members: 0, unless the records are not all among the members. Such a
+    /// class is reckoned as having as many members as records.
+    pub classes_beyond_population: u64,
 }
 
 /// What one kind of attacker achieves (algorithms.md E.2).

@@ -1,10 +1,15 @@
 //! Re-identification risk of released classes (algorithms.md E.2, user-cases D13).
 //!
 //! The prosecutor's risk is counted. What a journalist or a marketer achieves depends on the population: with nothing
-//! known of it the prosecutor's figures bound theirs; with its size they are estimated, and so are its unique members.
+//! known of it the prosecutor's figures bound theirs; with its size they are estimated, and so are its unique members;
+//! with its rows they are counted.
 
-use super::population::{ClassSizes, PopulationSize, estimate_uniqueness};
-use super::report::{AttackerFigures, Basis, Risk};
+use uuid::Uuid;
+
+use super::population::{
+    ClassSizes, LinkedClass, PopulationSize, estimate_uniqueness, linked_risk,
+};
+use super::report::{AttackerFigures, Basis, PopulationRisk, Risk};
 
 /// Reported thresholds: text and the fraction that it means.
 const THRESHOLDS: [(&str, u64, u64); 5] = [
@@ -60,6 +65,7 @@ pub fn risk(classes: impl Iterator<Item = (u64, u64)>) -> Risk {
         journalist: None,
         marketer: None,
         population_uniqueness: None,
+        population: None,
     }
 }
 
@@ -95,6 +101,61 @@ pub fn with_attackers(
             ..figures(basis, scale)
         }),
         population_uniqueness: uniqueness,
+        ..risk
+    }
+}
+
+/// Adds what attackers who know the population achieve, counted, to the risk of released classes.
+///
+/// `classes` are those of the population, each with the records released of it (0 for a class of which none is) and its
+/// members. The sample is taken to be part of the population; a class with more records than members is counted as
+/// having as many members, and told.
+#[must_use]
+pub(crate) fn with_population(
+    risk: Risk,
+    dataset_id: Uuid,
+    members: u64,
+    classes: impl Iterator<Item = LinkedClass>,
+) -> Risk {
+    let mut beyond = 0;
+    let classes: Vec<LinkedClass> = classes
+        .map(|class| {
+            beyond += u64::from(class.population < class.sample);
+            LinkedClass {
+                population: class.population.max(class.sample),
+                ..class
+            }
+        })
+        .collect();
+    let thresholds = THRESHOLDS.map(|(_, part, whole)| part as f64 / whole as f64);
+    let Ok(linked) = linked_risk(&classes, &thresholds) else {
+        return risk;
+    };
+    let at_risk = || {
+        let named = THRESHOLDS.iter().zip(&linked.journalist.at_risk);
+        named.map(|((name, ..), at)| ((*name).to_owned(), at))
+    };
+    Risk {
+        journalist: Some(AttackerFigures {
+            basis: Basis::Counted,
+            maximum: Some(linked.journalist.maximum),
+            average: linked.journalist.mean,
+        }),
+        marketer: Some(AttackerFigures {
+            basis: Basis::Counted,
+            maximum: None,
+            average: linked.marketer,
+        }),
+        population: Some(PopulationRisk {
+            dataset_id,
+            members,
+            k_map: linked.k_map,
+            records_above: at_risk().map(|(name, at)| (name, at.rows)).collect(),
+            share_above: at_risk().map(|(name, at)| (name, at.share)).collect(),
+            population_uniques: linked.population_uniques,
+            unique_in_both: linked.unique_in_both,
+            classes_beyond_population: beyond,
+        }),
         ..risk
     }
 }
@@ -160,5 +221,47 @@ mod tests {
     fn nothing_released_is_no_risk() {
         let risk = of_sizes(&[]);
         assert!(risk.maximum.abs() < f64::EPSILON && risk.average.abs() < f64::EPSILON);
+    }
+
+    fn known(pairs: &[(u64, u64)]) -> Risk {
+        let classes = pairs
+            .iter()
+            .map(|&(sample, population)| LinkedClass { sample, population });
+        let sizes: Vec<u64> = pairs.iter().map(|&(sample, _)| sample).collect();
+        let members = pairs.iter().map(|&(_, population)| population).sum();
+        with_population(of_sizes(&sizes), Uuid::nil(), members, classes)
+    }
+
+    // algorithms.md F 25: f = 2, 3, 5; F = 4, 3, 10.
+    #[test]
+    fn worked_example_25_with_the_population() {
+        let risk = known(&[(2, 4), (3, 3), (5, 10)]);
+        let (journalist, marketer) = (risk.journalist.unwrap(), risk.marketer.unwrap());
+        assert_eq!(
+            (journalist.basis, marketer.basis),
+            (Basis::Counted, Basis::Counted)
+        );
+        assert!((journalist.maximum.unwrap() - 1.0 / 3.0).abs() < 1e-12);
+        assert!((journalist.average - 0.2).abs() < 1e-12 && (marketer.average - 0.2).abs() < 1e-12);
+        let population = risk.population.unwrap();
+        assert_eq!((population.k_map, population.members), (3, 17));
+        // 1/4 and 1/3 are above a fifth, 1/10 is not; 1/3 is above 0.33.
+        assert_eq!(
+            (
+                population.records_above["0.2"],
+                population.records_above["0.33"]
+            ),
+            (5, 3)
+        );
+    }
+
+    #[test]
+    fn a_class_with_more_records_than_members_is_told_and_bounded_by_its_records() {
+        let population = known(&[(4, 2), (2, 8), (0, 1)]).population.unwrap();
+        assert_eq!(
+            (population.classes_beyond_population, population.k_map),
+            (1, 4)
+        );
+        assert_eq!(population.population_uniques, 1);
     }
 }

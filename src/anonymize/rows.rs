@@ -1,11 +1,12 @@
 //! The rows of a table as an engine reads them: columns of codes with their hierarchies encoded over them.
 
 use super::Error;
-use super::hierarchy::Generalization;
+use super::hierarchy::{Generalization, Level};
 use super::order;
 use super::policy::Policy;
-use super::table::{Attribute, Column, Dictionary, Schema, Table};
-use crate::declaration::{Levels, Role};
+use super::table::{Attribute, Column, Dictionary, MISSING, Population, Schema, Table};
+use crate::declaration::{Levels, Role, ValueType};
+use uuid::Uuid;
 
 /// One quasi-identifier, ready to be grouped by.
 #[derive(Debug, Clone)]
@@ -14,7 +15,12 @@ pub struct QuasiIdentifier {
     pub name: String,
     /// Tables over the column's dictionary.
     pub generalization: Generalization,
-    /// By level: node of each level-0 node.
+    /// The same with the values that only a population holds: its nodes are those of `generalization`, by the same
+    /// numbers, and then those that no row of the table reaches. Absent without a population.
+    united: Option<Generalization>,
+    /// Whether its values are declared to be numbers.
+    pub(crate) is_numeric: bool,
+    /// By level: node of each level-0 node, those of a population included.
     pub(crate) from_bottom: Vec<Vec<u32>>,
 }
 
@@ -22,9 +28,18 @@ impl QuasiIdentifier {
     /// Composes the ways from level 0 to every level.
     #[must_use]
     pub fn new(name: impl Into<String>, generalization: Generalization) -> Self {
-        let bottom = generalization.levels[0].leaves.len();
+        Self::with_population(name.into(), generalization, None)
+    }
+
+    fn with_population(
+        name: String,
+        generalization: Generalization,
+        united: Option<Generalization>,
+    ) -> Self {
+        let all = united.as_ref().unwrap_or(&generalization);
+        let bottom = all.levels[0].leaves.len();
         let mut from_bottom: Vec<Vec<u32>> = vec![(0..).take(bottom).collect()];
-        for level in generalization.levels.windows(2) {
+        for level in all.levels.windows(2) {
             let finer = &from_bottom[from_bottom.len() - 1];
             from_bottom.push(
                 finer
@@ -34,10 +49,17 @@ impl QuasiIdentifier {
             );
         }
         Self {
-            name: name.into(),
+            name,
             generalization,
+            united,
+            is_numeric: false,
             from_bottom,
         }
+    }
+
+    /// The levels with all nodes, those that only a population reaches included.
+    pub(crate) fn all_levels(&self) -> &[Level] {
+        &self.united.as_ref().unwrap_or(&self.generalization).levels
     }
 
     /// The highest level.
@@ -60,6 +82,26 @@ pub struct SensitiveColumn<'a> {
     pub generalization: Option<Generalization>,
 }
 
+/// A population as an engine reads it.
+#[derive(Debug, Clone)]
+pub struct PopulationRows<'a> {
+    /// The dataset that it was loaded from.
+    pub dataset_id: Uuid,
+    /// By quasi-identifier: level-0 node of every row.
+    pub(crate) nodes: Vec<Vec<u32>>,
+    /// Subject of every row, where one is declared.
+    pub(crate) subjects: Option<&'a [u32]>,
+    /// Members: distinct subjects where they are declared, else rows.
+    pub members: u64,
+}
+
+impl PopulationRows<'_> {
+    /// Number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.nodes.first().map_or(0, Vec::len)
+    }
+}
+
 /// The rows as an engine reads them.
 #[derive(Debug, Clone)]
 pub struct Rows<'a> {
@@ -73,16 +115,29 @@ pub struct Rows<'a> {
     pub sensitive: Vec<SensitiveColumn<'a>>,
     /// Value code of every row of the attribute that is to be predicted, where one is.
     pub target: Option<&'a [u32]>,
+    /// The populations that models name.
+    pub populations: Vec<PopulationRows<'a>>,
 }
 
 impl<'a> Rows<'a> {
     /// Reads a table by its schema.
     ///
     /// # Errors
-    /// [`Error::Uncovered`] if a stored value has no place in its hierarchy.
+    /// [`Error::Uncovered`] if a stored value has no place in its hierarchy, [`Error::PopulationUncovered`] if one of a
+    /// population has none.
     pub fn of(table: &'a Table, schema: &'a Schema) -> Result<Self, Error> {
         let mut quasi_identifiers = Vec::new();
         let mut sensitive = Vec::new();
+        let mut populations: Vec<PopulationRows<'_>> = table
+            .populations
+            .iter()
+            .map(|population| PopulationRows {
+                dataset_id: population.dataset_id,
+                nodes: Vec::new(),
+                subjects: population.subjects.as_ref().map(|column| &*column.codes),
+                members: population.members() as u64,
+            })
+            .collect();
         for (position, attribute) in schema.attributes().iter().enumerate() {
             let name = &attribute.declaration.name;
             let Some(column) = table.columns.get(position).and_then(Option::as_ref) else {
@@ -91,7 +146,13 @@ impl<'a> Rows<'a> {
             match attribute.declaration.role {
                 Role::QuasiIdentifying => {
                     if let Some(generalization) = encode(attribute, &column.dictionary)? {
-                        let quasi_identifier = QuasiIdentifier::new(name.clone(), generalization);
+                        let united = unite(table, position, attribute, &mut populations)?;
+                        let mut quasi_identifier =
+                            QuasiIdentifier::with_population(name.clone(), generalization, united);
+                        quasi_identifier.is_numeric = matches!(
+                            attribute.declaration.value_type,
+                            ValueType::Integer | ValueType::Decimal
+                        );
                         quasi_identifiers.push((quasi_identifier, &*column.codes));
                     }
                 }
@@ -110,6 +171,7 @@ impl<'a> Rows<'a> {
             subjects: table.subjects.as_ref().map(|column| &*column.codes),
             sensitive,
             target: None,
+            populations,
         })
     }
 
@@ -138,6 +200,13 @@ impl<'a> Rows<'a> {
         seen.into_iter().filter(|&seen| seen).count() as u64
     }
 
+    /// Position among the populations.
+    pub(crate) fn population_slot(&self, dataset_id: Uuid) -> Option<usize> {
+        self.populations
+            .iter()
+            .position(|population| population.dataset_id == dataset_id)
+    }
+
     /// Position among the sensitive attributes.
     pub(crate) fn sensitive_slot(&self, name: &str) -> Option<usize> {
         self.sensitive
@@ -153,6 +222,52 @@ impl<'a> Rows<'a> {
         };
         Policy::new(self.quasi_identifiers.iter().map(level).collect::<Vec<_>>())
     }
+}
+
+/// Encodes an attribute over the values of the table and then those of its populations, whose nodes are appended to
+/// `populations`; nothing without a population.
+fn unite(
+    table: &Table,
+    position: usize,
+    attribute: &Attribute,
+    populations: &mut [PopulationRows<'_>],
+) -> Result<Option<Generalization>, Error> {
+    if table.populations.is_empty() {
+        return Ok(None);
+    }
+    let nothing = Column::default();
+    let column = |population| {
+        let population: &Population = population;
+        let column = population.columns.get(position);
+        column.and_then(Option::as_ref).unwrap_or(&nothing)
+    };
+    let columns: Vec<&Column> = table.populations.iter().map(column).collect();
+    let own = table.columns[position].as_ref();
+    // The table's values come first: encoding numbers nodes in the order in which values reach them.
+    let mut dictionary = own.map_or_else(Dictionary::default, |own| own.dictionary.clone());
+    let codes: Vec<Vec<u32>> = columns
+        .iter()
+        .map(|column| {
+            let values = column.dictionary.iter();
+            let codes = values.map(|value| dictionary.insert(value));
+            std::iter::once(MISSING).chain(codes).collect()
+        })
+        .collect();
+    let united = encode(attribute, &dictionary).map_err(|error| match error {
+        Error::Uncovered { column, values } => Error::PopulationUncovered { column, values },
+        other => other,
+    })?;
+    let Some(united) = united else {
+        return Ok(None);
+    };
+    let node_of = &united.levels[0].node_of;
+    for ((population, column), codes) in populations.iter_mut().zip(&columns).zip(&codes) {
+        let node = |&code: &u32| node_of[codes[code as usize] as usize];
+        population
+            .nodes
+            .push(column.codes.iter().map(node).collect());
+    }
+    Ok(Some(united))
 }
 
 fn encode(attribute: &Attribute, dictionary: &Dictionary) -> Result<Option<Generalization>, Error> {

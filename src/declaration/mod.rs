@@ -22,8 +22,8 @@ pub(crate) use date_format::has_time_of_day;
 pub use demand::{
     Aggregate, ClassificationDemand, Demand, DisclosureMode, Distance, Levels, LossDemand,
     MeasureDemand, MissingSensitive, Objective, PopulationDemand, PrivacyModel, Recoding,
-    Recommend, Reference, ReleaseChoice, ReleaseDemand, RowOrder, Search, SearchMethod,
-    SuppressedRows,
+    Recommend, Reference, ReleaseChoice, ReleaseDemand, ReportedMeasure, RowOrder, Search,
+    SearchMethod, SuppressedRows,
 };
 pub use number::Fraction;
 pub(crate) use number::{exact, exact_text};

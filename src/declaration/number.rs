@@ -39,6 +39,19 @@ impl Fraction {
             .min(total)
     }
 
+    /// The least count not below this share of `total`.
+    #[must_use]
+    pub fn ceiling_of(self, total: u64) -> u64 {
+        let product = self
+            .0
+            .checked_mul(Decimal::from(total))
+            .map(|product| product.ceil());
+        product
+            .and_then(|product| product.to_u64())
+            .unwrap_or(total)
+            .min(total)
+    }
+
     /// The least count whose inverse is not above this fraction; `None` for zero, or beyond 2^64.
     ///
     /// # Example
@@ -138,6 +151,15 @@ mod tests {
         // UC-28: 2 of 8 rows are exactly a quarter.
         assert_eq!(Fraction::new(0.25).unwrap().floor_of(8), 2);
         assert_eq!(Fraction::new(0.24).unwrap().floor_of(8), 1);
+        let ceiling = |value: f64, total| Fraction::new(value).unwrap().ceiling_of(total);
+        assert_eq!(
+            (ceiling(0.3, 240), ceiling(0.25, 8), ceiling(0.26, 8)),
+            (72, 2, 3)
+        );
+        assert_eq!(
+            (ceiling(0.0, 8), ceiling(1.0, 8), ceiling(0.01, 0)),
+            (0, 8, 0)
+        );
     }
 
     #[test]

@@ -272,7 +272,7 @@ impl Call<'_> {
             .commit_upload(upload, &summary, false, None, nothing)
             .await?;
         let now = store.dataset(dataset.dataset.dataset_id).await?;
-        let job = prepare(self.app, &now, task.demand)?;
+        let job = prepare(self.app, &now, task.demand).await?;
         let answer = store.submit_job(&job, once.as_ref(), submitted).await?;
         // The same request may have won the race with another dataset: then ours goes.
         let won = answer.body["dataset_id"] == now.dataset_id.to_string();

@@ -20,7 +20,8 @@ use super::failures::COMPONENT;
 use super::problem::{MEDIA_TYPE, ProblemBody};
 use crate::declaration::{
     AttributeDeclaration, ClassificationDemand, Levels, LossDemand, Objective, PopulationDemand,
-    PrivacyModel, Recoding, Recommend, ReleaseChoice, Role, RowOrder, SearchMethod, SuppressedRows,
+    PrivacyModel, Recoding, Recommend, ReleaseChoice, ReportedMeasure, Role, RowOrder,
+    SearchMethod, SuppressedRows,
 };
 use crate::fault::Fault;
 
@@ -60,8 +61,10 @@ pub(super) struct SearchDemands {
     target: Option<String>,
     /// How `classification` is computed.
     classification: Option<ClassificationDemand>,
-    /// What is known of the population that the rows come from, for estimates of risk.
+    /// What is known of the population that the rows come from, for figures of risk.
     risk: Option<PopulationDemand>,
+    /// Measures to report of every solution beside those that always are.
+    measures: Option<Vec<ReportedMeasure>>,
     /// Which solution of the front is recommended; default `first_objective`.
     recommend: Option<Recommend>,
     /// Release the recommended solution at once.

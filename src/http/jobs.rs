@@ -205,7 +205,7 @@ pub(super) async fn submit_job(
     let store = &app.services.store;
     let dataset = store.dataset(dataset_id).await?;
     let demand = Demand::parse(&fields, &dataset.declaration).map_err(Problem::faults)?;
-    let job = prepare(&app, &dataset, demand)?;
+    let job = prepare(&app, &dataset, demand).await?;
     let answer = store
         .submit_job(&job, posted.once.as_ref(), submitted)
         .await?;

@@ -9,6 +9,7 @@ use super::datasets::compiled;
 use super::extract::{Id, Posted};
 use super::failures::WriteFailures;
 use super::once::{Answered, answer};
+use super::populations::{Named, pinned};
 use super::problem::Problem;
 use super::submission::too_small_a_population;
 use crate::anonymize::measure::measure;
@@ -51,11 +52,13 @@ pub(super) async fn measure_dataset(
     if let Some(fault) = too_small_a_population(&dataset, demand.risk) {
         return Err(Problem::fault(fault));
     }
+    let named = pinned(&app, &dataset, &demand.privacy, demand.risk).await?;
+    let named: Vec<_> = named.into_iter().map(Named::pin).collect();
     demand.year_of_data.get_or_insert_with(current_year);
     let schema = compiled(&dataset.declaration)?;
     let table = services
         .store
-        .load_table(dataset_id, &schema, dataset.batches)
+        .load_input(dataset_id, &schema, dataset.batches, &named)
         .await?;
     let work = move || measure(&table, &schema, &demand);
     let measurement = services.pool.run(work).await??;

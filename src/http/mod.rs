@@ -19,6 +19,7 @@ mod measure;
 mod negotiate;
 mod once;
 mod operations;
+mod populations;
 mod problem;
 mod query;
 mod receive;

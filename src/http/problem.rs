@@ -58,6 +58,7 @@ codes! {
     DatasetChanged = "dataset_changed", CONFLICT, "The dataset changed while the request ran";
     JobFinished = "job_finished", CONFLICT, "The job has ended";
     FrontNotReady = "front_not_ready", CONFLICT, "The job has no front";
+    PopulationGone = "population_gone", CONFLICT, "A population is not there any more";
     BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE, "The body is larger than the limit";
     UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "The body has a form that is not taken here";
     UnsupportedCharset = "unsupported_charset", UNSUPPORTED_MEDIA_TYPE, "The character encoding is not known";
@@ -225,6 +226,10 @@ impl From<store::Error> for Problem {
     fn from(error: store::Error) -> Self {
         use store::Error;
         match error {
+            Error::NotFound("population") => Self::new(
+                Code::PopulationGone,
+                "a dataset that holds a population was deleted: what the job compared with is not there any more",
+            ),
             Error::NotFound(what) => Self::not_found(what),
             Error::DuplicateBatch { batch_id, sequence } => Self::new(
                 Code::DuplicateBatch,
@@ -295,7 +300,7 @@ impl From<crate::anonymize::Error> for Problem {
         use crate::anonymize::Error;
         let detail = error.to_string();
         let (pointer, code, column) = match error {
-            Error::Uncovered { column, .. } => {
+            Error::Uncovered { column, .. } | Error::PopulationUncovered { column, .. } => {
                 ("", FaultCode::HierarchyMissingValues, Some(column))
             }
             Error::SearchSpaceTooLarge { .. } => {

@@ -6,11 +6,13 @@ use serde_json::{Map, Value};
 
 use super::App;
 use super::datasets::compiled;
+use super::populations::{Named, pinned};
 use super::problem::Problem;
 use crate::anonymize::report::Reason;
 use crate::anonymize::{empty_front, impossible, search_space};
 use crate::declaration::{
-    AttributeDeclaration, DatasetDeclaration, Demand, PopulationDemand, Role, SearchMethod,
+    AttributeDeclaration, DatasetDeclaration, Demand, PopulationDemand, PrivacyModel, Role,
+    SearchMethod,
 };
 use crate::fault::{Fault, FaultCode};
 use crate::ingest::Warning;
@@ -18,7 +20,11 @@ use crate::job::{Dataset, JobSpec};
 use crate::store::NewJob;
 
 /// A job on a dataset as it is now.
-pub(super) fn prepare(app: &App, dataset: &Dataset, demand: Demand) -> Result<NewJob, Problem> {
+pub(super) async fn prepare(
+    app: &App,
+    dataset: &Dataset,
+    demand: Demand,
+) -> Result<NewJob, Problem> {
     let config = &app.services.config;
     let schema = compiled(&dataset.declaration)?;
     if dataset.rows == 0 {
@@ -29,6 +35,7 @@ pub(super) fn prepare(app: &App, dataset: &Dataset, demand: Demand) -> Result<Ne
     if let Some(fault) = too_small_a_population(dataset, demand.risk) {
         return Err(Problem::fault(fault));
     }
+    let populations = pinned(app, dataset, &demand.privacy, demand.risk).await?;
     let search_space = search_space(&schema.level_counts());
     let limit = config.search.exact_search_space;
     if demand.search.method == SearchMethod::Exact && exceeds(&search_space, limit) {
@@ -38,7 +45,9 @@ pub(super) fn prepare(app: &App, dataset: &Dataset, demand: Demand) -> Result<Ne
         let fault = Fault::at("/search/method", FaultCode::SearchSpaceTooLarge, detail);
         return Err(Problem::fault(fault));
     }
-    let infeasible = cannot_be_met(dataset, &demand).map(|reason| {
+    let known = cannot_be_met(dataset, &demand);
+    let infeasible = known.or_else(|| too_few_members(&demand, &populations));
+    let infeasible = infeasible.map(|reason| {
         (
             reason,
             empty_front(&demand, &schema, dataset.rows, dataset.subjects),
@@ -46,11 +55,12 @@ pub(super) fn prepare(app: &App, dataset: &Dataset, demand: Demand) -> Result<Ne
     });
     Ok(NewJob {
         dataset_id: dataset.dataset_id,
-        warnings: warnings(dataset, &demand),
+        warnings: warnings(dataset, &demand, &populations),
         spec: JobSpec::Search {
             demand,
             through_batch: dataset.batches,
             declaration: dataset.declaration.clone(),
+            populations: populations.into_iter().map(Named::pin).collect(),
         },
         search_space,
         infeasible,
@@ -86,6 +96,23 @@ fn cannot_be_met(dataset: &Dataset, demand: &Demand) -> Option<Reason> {
     impossible(&demand.privacy, dataset.rows, subjects, &distinct_values)
 }
 
+/// Why no policy meets a k-map, as far as the population's members tell.
+fn too_few_members(demand: &Demand, populations: &[Named]) -> Option<Reason> {
+    demand.privacy.iter().find_map(|model| {
+        let PrivacyModel::KMap { k, population } = model else {
+            return None;
+        };
+        let mut named = populations.iter();
+        let members = named
+            .find(|named| named.dataset.dataset_id == *population)?
+            .members();
+        (*k > members).then(|| Reason {
+            code: "k_exceeds_population".to_owned(),
+            detail: format!("k = {k} asks for more than the {members} members of the population"),
+        })
+    })
+}
+
 /// Whether a number in decimal, of any length, is above a limit.
 fn exceeds(decimal: &str, limit: u64) -> bool {
     decimal.parse::<u64>().map_or(true, |size| size > limit)
@@ -113,7 +140,7 @@ pub(super) fn implicit_hierarchies(declaration: &DatasetDeclaration) -> Vec<Warn
         .collect()
 }
 
-fn warnings(dataset: &Dataset, demand: &Demand) -> Vec<Warning> {
+fn warnings(dataset: &Dataset, demand: &Demand, populations: &[Named]) -> Vec<Warning> {
     let declaration = &dataset.declaration;
     let mut warnings = implicit_hierarchies(declaration);
     if !declaration.attributes.iter().any(|found| found.subject) {
@@ -134,8 +161,21 @@ fn warnings(dataset: &Dataset, demand: &Demand) -> Vec<Warning> {
             let detail = "no model protects this sensitive column: a class may share one value";
             warnings.push(warning("sensitive_without_model", name, detail));
         }
+        if attribute.role == Role::Sensitive && is_known(attribute, populations) {
+            let detail = "the population holds this sensitive column too: whoever knows the population can tell rows \
+                          apart by it; no model counts that";
+            warnings.push(warning("sensitive_in_population", name, detail));
+        }
     }
     warnings
+}
+
+/// Whether a population has a column of an attribute's name.
+fn is_known(attribute: &AttributeDeclaration, populations: &[Named]) -> bool {
+    populations.iter().any(|population| {
+        let mut columns = population.dataset.declaration.attributes.iter();
+        columns.any(|column| column.name == attribute.name)
+    })
 }
 
 /// User-cases UC-55.

@@ -8,7 +8,9 @@ use super::batches::BatchRow;
 use super::partition::{self, Layout};
 use super::statement::{Statement, count, small_count, small_stored, statement};
 use super::{Error, Store, aside};
-use crate::anonymize::table::{Block, Column, Schema, Table};
+use crate::anonymize::table::{Block, Column, Population, Schema, Table};
+use crate::declaration::Role;
+use crate::job::PinnedPopulation;
 use crate::vault::{DataKey, Place, Purpose};
 
 const GET_BATCH_CHUNK: Statement = statement!("get_batch_chunk");
@@ -29,14 +31,75 @@ impl Store {
         through_batch: u32,
     ) -> Result<Table, Error> {
         let layout = layout(schema);
-        let has_subjects = schema.subject().is_some();
-        let mut table = Table::with_columns(&schema.releasable(), has_subjects);
         let mut partitions = vec![self.quasi(dataset_id, &layout).await?];
         if !layout.auxiliary.is_empty() {
             partitions.push(self.auxiliary(dataset_id, &layout).await?);
         }
+        let table = Table::with_columns(&schema.releasable(), schema.subject().is_some());
+        self.fill(table, dataset_id, &partitions, through_batch)
+            .await
+    }
+
+    /// Loads the rows of a job's input, and the populations that it is compared with: their quasi-identifiers only.
+    ///
+    /// # Errors
+    /// As [`Store::load_table`]; [`Error::NotFound`] of a `population`; [`Error::Form`] if one lacks a column.
+    pub async fn load_input(
+        &self,
+        dataset_id: Uuid,
+        schema: &Schema,
+        through_batch: u32,
+        populations: &[PinnedPopulation],
+    ) -> Result<Table, Error> {
+        let mut table = self.load_table(dataset_id, schema, through_batch).await?;
+        for pinned in populations {
+            let population = self.load_population(pinned, schema).await;
+            table
+                .populations
+                .push(population.map_err(|error| match error {
+                    Error::NotFound(_) => Error::NotFound("population"),
+                    error => error,
+                })?);
+        }
+        Ok(table)
+    }
+
+    async fn load_population(
+        &self,
+        pinned: &PinnedPopulation,
+        schema: &Schema,
+    ) -> Result<Population, Error> {
+        let dataset_id = pinned.dataset_id;
+        let own = super::datasets::compile(&pinned.declaration)?;
+        let wanted: Vec<bool> = own
+            .attributes()
+            .iter()
+            .map(|attribute| {
+                let position = schema.position(&attribute.declaration.name);
+                position.is_some_and(|position| {
+                    schema.attributes()[position].declaration.role == Role::QuasiIdentifying
+                })
+            })
+            .collect();
+        let partitions = [self.quasi(dataset_id, &layout(&own)).await?];
+        let table = Table::with_columns(&wanted, own.subject().is_some());
+        let table = self
+            .fill(table, dataset_id, &partitions, pinned.through_batch)
+            .await?;
+        Population::new(dataset_id, table, &own, schema)
+            .map_err(|_| Error::Form("a population that lacks a column".to_owned()))
+    }
+
+    /// Fills the columns of a table from partitions of all batches up to a sequence.
+    async fn fill(
+        &self,
+        mut table: Table,
+        dataset_id: Uuid,
+        partitions: &[Partition],
+        through_batch: u32,
+    ) -> Result<Table, Error> {
         for batch in self.complete_batches(dataset_id, through_batch).await? {
-            for partition in &partitions {
+            for partition in partitions {
                 table = self.append(table, &batch, partition).await?;
             }
             table.rows += usize::try_from(batch.rows).unwrap_or(0);

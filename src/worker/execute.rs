@@ -111,13 +111,14 @@ async fn search(context: &Context, lease: &Lease, watch: &Arc<Watch>) -> Result<
         demand,
         through_batch,
         declaration,
+        populations,
     } = &lease.spec;
     watch.phase(0, 0.0, "loading");
     let schema = Schema::compile(declaration)
         .map_err(|_| Failed::internal("the stored declaration does not compile", false))?;
     let table = context
         .store
-        .load_table(lease.dataset_id, &schema, *through_batch)
+        .load_input(lease.dataset_id, &schema, *through_batch, populations)
         .await
         .map_err(Failed::from_store)?;
     watch.phase(0, 0.0, "searching");
@@ -360,7 +361,9 @@ impl Failed {
 
     fn from_search(error: &anonymize::Error) -> Self {
         let code = match error {
-            anonymize::Error::Uncovered { .. } => "hierarchy_missing_values",
+            anonymize::Error::Uncovered { .. } | anonymize::Error::PopulationUncovered { .. } => {
+                "hierarchy_missing_values"
+            }
             anonymize::Error::SearchSpaceTooLarge { .. } => "search_space_too_large",
         };
         Self::final_one(code, error.to_string())
@@ -368,6 +371,10 @@ impl Failed {
 
     fn from_store(error: store::Error) -> Self {
         match error {
+            store::Error::NotFound("population") => Self::final_one(
+                "population_gone",
+                "a dataset that holds a population was deleted".to_owned(),
+            ),
             store::Error::NotFound(_) => {
                 Self::final_one("dataset_gone", "the dataset was deleted".to_owned())
             }

@@ -20,6 +20,7 @@ mod models;
 mod openapi;
 mod pilot;
 mod population_estimates;
+mod populations;
 mod postgres;
 mod process;
 mod safe_harbor;

@@ -167,7 +167,7 @@ impl<'a> Change<'a> {
         to: u32,
     ) -> Self {
         debug_assert!(from < to, "classes are only rolled up");
-        let levels = &quasi_identifier.generalization.levels;
+        let levels = quasi_identifier.all_levels();
         let (from, to) = (from as usize, to as usize);
         let nodes = if levels[to].leaves.len() == 1 {
             Cow::Borrowed(&[][..])

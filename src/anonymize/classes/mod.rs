@@ -4,42 +4,34 @@
 //! merged from any finer table: keys step up, weights add, sets unite. Merging is exact, so it does not matter from
 //! which finer table a policy's classes come, and a search is free to take the smallest that it has.
 
+mod diversity;
 pub(crate) mod histograms;
 pub(crate) mod keys;
 pub(crate) mod labels;
+mod members;
 mod release;
 pub(crate) mod sets;
+mod suppression;
 mod tally;
 
-use super::Error;
 use super::cells::Cells;
 use super::privacy::{Criteria, Judging};
-use super::rows::Rows;
-use super::table::{Schema, Table};
-use crate::declaration::{Levels, PrivacyModel};
+pub(crate) use diversity::Diversity;
 use histograms::{Histograms, Sums};
 use keys::{Change, Keys, Slots};
 use labels::{LabelCounts, LabelScratch};
+pub(crate) use members::Members;
 pub use release::Release;
 use sets::{CappedSets, MergeScratch};
+pub use suppression::{Suppression, suppress};
 use tally::Tally;
 pub use tally::{Totals, Volumes, Wanted};
-
-/// The distinct non-missing values of one sensitive attribute, per class.
-#[derive(Debug, Clone)]
-pub(crate) enum Diversity {
-    /// No criterion asks.
-    Unknown,
-    /// A bit per value, where there are at most 64.
-    Mask(Vec<u64>),
-    /// As many as are asked for.
-    Sets(CappedSets),
-}
 
 /// The classes of one policy.
 #[derive(Debug, Clone)]
 pub struct ClassTable {
     pub(crate) levels: Vec<u32>,
+    /// Of the classes, and after them of those that only a population reaches.
     pub(crate) keys: Keys,
     /// Rows per class.
     pub(crate) rows: Vec<u32>,
@@ -51,6 +43,8 @@ pub struct ClassTable {
     pub(crate) labels: Option<LabelCounts>,
     /// By sensitive attribute; absent where no criterion asks.
     pub(crate) histograms: Vec<Option<Histograms>>,
+    /// By population: its members in all classes that have a key.
+    pub(crate) members: Vec<Members>,
 }
 
 /// Buffers of grouping, one per thread, kept between policies.
@@ -83,6 +77,7 @@ impl ClassTable {
             diversity: Vec::new(),
             labels: None,
             histograms: Vec::new(),
+            members: Vec::new(),
         }
     }
 
@@ -122,7 +117,17 @@ impl ClassTable {
             class_of,
             ..
         } = scratch;
-        let classes = into.keys.len();
+        let mut classes = into.keys.len();
+        into.members
+            .resize_with(self.members.len(), Members::default);
+        for (finer, coarser) in self.members.iter().zip(&mut into.members) {
+            finer.merge_into(class_of, classes, merge, coarser);
+        }
+        if !self.members.is_empty() {
+            // Classes are numbered in the order in which finer ones reach them, and the table's own come first.
+            class_of.truncate(self.len());
+            classes = class_of.iter().max().map_or(0, |&last| last as usize + 1);
+        }
         into.rows.clear();
         into.rows.resize(classes, 0);
         for (&class, &rows) in class_of.iter().zip(&self.rows) {
@@ -192,6 +197,12 @@ impl ClassTable {
         }
     }
 
+    /// Members of a population in each class that only populations reach.
+    pub(crate) fn absent_members(&self, slot: usize) -> impl Iterator<Item = u64> + '_ {
+        let absent = self.len()..self.keys.len();
+        absent.map(move |class| self.members[slot].count(class))
+    }
+
     /// Number of classes.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -238,6 +249,7 @@ impl ClassTable {
             + self.subjects.as_ref().map_or(0, sets)
             + self.diversity.iter().map(diversity).sum::<usize>()
             + self.labels.as_ref().map_or(0, LabelCounts::bytes)
+            + self.members.iter().map(Members::bytes).sum::<usize>()
             + self
                 .histograms
                 .iter()
@@ -285,40 +297,6 @@ impl ClassTable {
     }
 }
 
-impl Diversity {
-    fn merge_into(
-        &self,
-        class_of: &[u32],
-        classes: usize,
-        scratch: &mut MergeScratch,
-        into: &mut Self,
-    ) {
-        match self {
-            Self::Unknown => *into = Self::Unknown,
-            Self::Mask(finer) => {
-                if !matches!(into, Self::Mask(_)) {
-                    *into = Self::Mask(Vec::new());
-                }
-                if let Self::Mask(coarser) = into {
-                    coarser.clear();
-                    coarser.resize(classes, 0);
-                    for (&class, &mask) in class_of.iter().zip(finer) {
-                        coarser[class as usize] |= mask;
-                    }
-                }
-            }
-            Self::Sets(finer) => {
-                if !matches!(into, Self::Sets(_)) {
-                    *into = Self::Sets(CappedSets::new(0));
-                }
-                if let Self::Sets(coarser) = into {
-                    finer.merge_into(class_of, classes, scratch, coarser);
-                }
-            }
-        }
-    }
-}
-
 /// One class, as a criterion sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct ClassView<'a> {
@@ -356,6 +334,11 @@ impl ClassView<'_> {
         }
     }
 
+    /// Its members in a population, exactly.
+    pub(crate) fn members(&self, slot: usize) -> u64 {
+        self.table.members[slot].count(self.class)
+    }
+
     /// Its distinct non-missing values of a sensitive attribute, counted at least up to the largest number asked for.
     #[must_use]
     pub fn distinct_values(&self, slot: usize) -> u64 {
@@ -383,40 +366,4 @@ pub struct Evaluation {
     pub classes: u64,
     /// What was asked for besides.
     pub totals: Totals,
-}
-
-/// Which rows a policy suppresses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Suppression {
-    /// One flag per row of the table.
-    pub suppressed: Vec<bool>,
-    /// Released classes.
-    pub classes: u64,
-}
-
-/// Decides, per row, whether its class fails a model under a policy (whole classes are suppressed).
-///
-/// # Errors
-/// A stored value has no place in its hierarchy.
-pub fn suppress(
-    table: &Table,
-    schema: &Schema,
-    levels: &Levels,
-    privacy: &[PrivacyModel],
-) -> Result<Suppression, Error> {
-    Ok(suppress_rows(&Rows::of(table, schema)?, levels, privacy))
-}
-
-fn suppress_rows(rows: &Rows<'_>, levels: &Levels, privacy: &[PrivacyModel]) -> Suppression {
-    let (criteria, needs) = Criteria::new(privacy, rows);
-    let (cells, cell_of_row) = Cells::build(rows, &needs);
-    let policy = rows.policy(levels);
-    let mut scratch = Scratch::default();
-    let classes = ClassTable::group(&cells, policy.levels(), &mut scratch);
-    let released = classes.release(&cells, &criteria).released;
-    let is_out = |&cell: &u32| !released[scratch.class_of()[cell as usize] as usize];
-    Suppression {
-        suppressed: cell_of_row.iter().map(is_out).collect(),
-        classes: released.iter().filter(|&&released| released).count() as u64,
-    }
 }

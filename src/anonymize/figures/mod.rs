@@ -7,11 +7,13 @@
 mod sensitive;
 
 use super::classes::{ClassTable, Scratch};
+use super::population::LinkedClass;
 use super::report::{Privacy, Risk};
-use super::risk::risk;
+use super::risk::{risk, with_population};
 use super::rows::Rows;
-use crate::declaration::PrivacyModel;
+use crate::declaration::{PopulationDemand, PrivacyModel};
 use sensitive::Sensitive;
+use uuid::Uuid;
 
 /// What the figures of any policy are computed from.
 #[derive(Debug)]
@@ -19,6 +21,16 @@ pub(crate) struct Figures {
     /// Distinct (cell, subject) pairs.
     subjects: Option<Vec<(u32, u32)>>,
     sensitive: Vec<Sensitive>,
+    /// The population that risks are counted on.
+    population: Option<Known>,
+}
+
+/// A population that risks are counted on.
+#[derive(Debug)]
+struct Known {
+    slot: usize,
+    dataset_id: Uuid,
+    members: u64,
 }
 
 /// The classes of one policy, with exact sizes.
@@ -30,7 +42,22 @@ pub(crate) struct Sizes {
 
 impl Figures {
     /// Figures of rows, each in its cell; some figures are given for the parameters of `privacy` only.
-    pub(crate) fn new(rows: &Rows<'_>, cell_of_row: &[u32], privacy: &[PrivacyModel]) -> Self {
+    ///
+    /// Risks are counted on the population asked for, else on the first that a model names.
+    pub(crate) fn new(
+        rows: &Rows<'_>,
+        cell_of_row: &[u32],
+        privacy: &[PrivacyModel],
+        risk: Option<PopulationDemand>,
+    ) -> Self {
+        let asked = risk.and_then(|known| known.population);
+        let named = asked.or_else(|| privacy.iter().find_map(PrivacyModel::population));
+        let slot = named.and_then(|named| rows.population_slot(named));
+        let population = slot.map(|slot| Known {
+            slot,
+            dataset_id: rows.populations[slot].dataset_id,
+            members: rows.populations[slot].members,
+        });
         let subjects = rows.subjects.map(|subjects| {
             let mut pairs: Vec<_> = cell_of_row
                 .iter()
@@ -52,6 +79,7 @@ impl Figures {
         Self {
             subjects,
             sensitive: sensitive.collect(),
+            population,
         }
     }
 
@@ -77,6 +105,31 @@ impl Figures {
         Sizes {
             classes: rows.zip(sizes).collect(),
         }
+    }
+
+    /// What attackers who know a population achieve on the released classes, added to their risk.
+    pub(crate) fn with_population(
+        &self,
+        risk: Risk,
+        table: &ClassTable,
+        sizes: &Sizes,
+        released: &[bool],
+    ) -> Risk {
+        let Some(known) = &self.population else {
+            return risk;
+        };
+        let own = sizes.classes.iter().zip(released).enumerate();
+        let own = own.map(|(class, (&(_, size), &released))| LinkedClass {
+            sample: if released { size } else { 0 },
+            population: table.view(class).members(known.slot),
+        });
+        let absent = table
+            .absent_members(known.slot)
+            .map(|population| LinkedClass {
+                sample: 0,
+                population,
+            });
+        with_population(risk, known.dataset_id, known.members, own.chain(absent))
     }
 
     /// Privacy and risk of the released classes.

@@ -43,8 +43,10 @@ pub fn impossible(
             let least = entropy_l_diversity::least_distinct(*l);
             too_diverse(&l.to_string(), least, attribute, distinct_values)
         }
-        // The class of all rows is distributed like the table.
-        PrivacyModel::TCloseness { .. }
+        // What a population holds is not counted here; the class of all rows is distributed like the table.
+        PrivacyModel::KMap { .. }
+        | PrivacyModel::DeltaPresence { .. }
+        | PrivacyModel::TCloseness { .. }
         | PrivacyModel::DeltaDisclosure { .. }
         | PrivacyModel::BetaLikeness { .. } => None,
     })

@@ -10,16 +10,19 @@
 //! counted once in their union, frequencies are no longer a mean of those before, and nothing but the absorbing
 //! criteria stays merge-closed.
 //!
-//! Two models judge all released classes together: the mean risk, and closeness to what is released.
+//! Two models compare a class with a population: k-map and delta-presence. Three judge all released classes together: the
+//! mean risk, closeness to what is released, and a presence that must not be too rare either.
 
 mod alpha_k;
 mod average_risk;
 mod beta_likeness;
 mod delta_disclosure;
+mod delta_presence;
 mod distinct_l_diversity;
 mod entropy_l_diversity;
 mod impossible;
 mod k_anonymity;
+mod k_map;
 mod maximum_risk;
 mod models;
 mod recursive_cl_diversity;

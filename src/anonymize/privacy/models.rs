@@ -6,9 +6,11 @@ use super::alpha_k::AlphaK;
 use super::average_risk::AverageRisk;
 use super::beta_likeness::BetaLikeness;
 use super::delta_disclosure::DeltaDisclosure;
+use super::delta_presence::{AtMost, DeltaPresence, Everywhere};
 use super::distinct_l_diversity::DistinctLDiversity;
 use super::entropy_l_diversity::{self, EntropyLDiversity};
 use super::k_anonymity::KAnonymity;
+use super::k_map::KMap;
 use super::recursive_cl_diversity::RecursiveClDiversity;
 use super::t_closeness::{Closeness, Ground};
 use super::{Criterion, Judging, Rule, maximum_risk};
@@ -19,7 +21,9 @@ use crate::anonymize::distribution::{AbsentValues, Reference};
 use crate::anonymize::order::Ranks;
 use crate::anonymize::rows::{Rows, SensitiveColumn};
 use crate::anonymize::table::MISSING;
-use crate::declaration::{self, DisclosureMode, Distance, MissingSensitive, PrivacyModel};
+use crate::declaration::{
+    self, DisclosureMode, Distance, Fraction, MissingSensitive, PrivacyModel,
+};
 
 /// Subjects are counted to the last one.
 const ALL_SUBJECTS: u64 = u32::MAX as u64;
@@ -36,6 +40,21 @@ pub(super) fn rule(model: &PrivacyModel, rows: &Rows<'_>, needs: &mut Needs) -> 
                 by_subject: rows.subjects.is_some(),
             }))
         }
+        PrivacyModel::KMap { k, population } => match rows.population_slot(*population) {
+            None => Rule::Class(Arc::new(Nothing)),
+            Some(slot) => Rule::Class(Arc::new(KMap { slot, k: *k })),
+        },
+        PrivacyModel::DeltaPresence {
+            min,
+            max,
+            population,
+        } => match rows.population_slot(*population) {
+            None => Rule::Class(Arc::new(Nothing)),
+            Some(slot) => {
+                needs.subjects = ALL_SUBJECTS;
+                presence(slot, *min, *max, rows)
+            }
+        },
         PrivacyModel::DistinctLDiversity { attribute, .. }
         | PrivacyModel::EntropyLDiversity { attribute, .. }
         | PrivacyModel::RecursiveClDiversity { attribute, .. }
@@ -55,6 +74,21 @@ pub(super) fn rule(model: &PrivacyModel, rows: &Rows<'_>, needs: &mut Needs) -> 
 fn size(k: u64, needs: &mut Needs) -> Rule {
     needs.subjects = needs.subjects.max(k);
     Rule::Class(Arc::new(KAnonymity { k }))
+}
+
+fn presence(slot: usize, min: Fraction, max: Fraction, rows: &Rows<'_>) -> Rule {
+    let is_additive = rows.subjects.is_none() && rows.populations[slot].subjects.is_none();
+    let presence = DeltaPresence {
+        slot,
+        min,
+        max,
+        additive: is_additive,
+    };
+    if min == Fraction::ZERO {
+        Rule::Class(Arc::new(AtMost(presence)))
+    } else {
+        Rule::Table(Arc::new(Everywhere(presence)))
+    }
 }
 
 /// Holds of no class.
@@ -164,6 +198,8 @@ impl<'a> Sensitive<'a> {
                 })
             }
             PrivacyModel::KAnonymity { .. }
+            | PrivacyModel::KMap { .. }
+            | PrivacyModel::DeltaPresence { .. }
             | PrivacyModel::AverageRisk { .. }
             | PrivacyModel::MaximumRisk { .. } => Arc::new(Nothing),
         })

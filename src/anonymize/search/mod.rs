@@ -138,7 +138,7 @@ pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
     if found.end == End::Cancelled {
         return Ok(Outcome::Cancelled);
     }
-    let figures = Figures::new(&rows, &cell_of_row, &demand.privacy);
+    let figures = Figures::new(&rows, &cell_of_row, &demand.privacy, demand.risk);
     let Some(solutions) = solutions(&problem, &found.front, demand, &figures, subjects) else {
         return Ok(Outcome::Cancelled);
     };
@@ -252,7 +252,7 @@ fn solutions(
     figures: &Figures,
     subjects: u64,
 ) -> Option<Vec<Solution>> {
-    let reporter = Reporter::new(problem.cells);
+    let reporter = Reporter::new(problem.cells, &demand.measures, demand.search.seed);
     let population = demand.risk.and_then(|known| known.members(subjects));
     let one = |(number, member): (usize, &Candidate)| {
         if problem.observer.must_stop() == Some(Stop::Cancelled) {
@@ -268,6 +268,7 @@ fn solutions(
         let kept = kept
             .filter(|&(_, &released)| released)
             .map(|(&class, _)| class);
+        let risk = with_attackers(risk, kept.clone().map(|(_, size)| size), population);
         let named = demand.objectives.iter().zip(member.values);
         Some(Solution {
             solution_id: u32::try_from(number).unwrap_or(u32::MAX),
@@ -281,8 +282,8 @@ fn solutions(
             suppressed_rows: member.suppressed_rows,
             classes: released.iter().filter(|&&released| released).count() as u64,
             privacy,
-            risk: with_attackers(risk, kept.clone().map(|(_, size)| size), population),
-            utility: Some(reporter.report(&table, &released)),
+            risk: figures.with_population(risk, &table, &sizes, &released),
+            utility: Some(reporter.report(&table, &released, scratch.class_of())),
             class_size_histogram: class_sizes::histogram(kept),
             recommended: false,
         })

@@ -7,10 +7,12 @@
 
 mod block;
 mod dictionary;
+mod population;
 mod schema;
 
 pub use block::{Block, BlockBuilder, BlockColumn};
 pub use dictionary::Dictionary;
+pub use population::Population;
 pub use schema::{Attribute, Schema};
 
 /// The code of a missing cell.
@@ -34,6 +36,8 @@ pub struct Table {
     pub columns: Vec<Option<Column>>,
     /// Dense code of each row's subject, `0..subjects`, where a subject is declared.
     pub subjects: Option<Column>,
+    /// The tables that models compare this one with.
+    pub populations: Vec<Population>,
 }
 
 impl Table {
@@ -47,6 +51,7 @@ impl Table {
                 .map(|&is_present| is_present.then(Column::default))
                 .collect(),
             subjects: subjects.then(Column::default),
+            populations: Vec::new(),
         }
     }
 

@@ -14,7 +14,9 @@ mod generalization_depth;
 mod loss;
 mod non_uniform_entropy;
 mod precision;
+mod query_error;
 mod reporter;
+mod sum_of_squares;
 mod suppression;
 
 pub use describe::{describe, name};

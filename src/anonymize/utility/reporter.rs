@@ -1,5 +1,7 @@
 //! The measures of single policies, for reports: the same figures of every solution, whatever it was searched for.
 
+use super::query_error::QueryError;
+use super::sum_of_squares::SumOfSquares;
 use super::{
     Measure, ambiguity, average_class_size, discernibility, divergence, loss, non_uniform_entropy,
     precision,
@@ -8,7 +10,7 @@ use crate::anonymize::cells::Cells;
 use crate::anonymize::classes::{ClassTable, Wanted};
 use crate::anonymize::report::Utility;
 use crate::anonymize::rows::QuasiIdentifier;
-use crate::declaration::LossDemand;
+use crate::declaration::{LossDemand, ReportedMeasure};
 
 /// The measures over the given cells, unweighted.
 #[derive(Debug)]
@@ -20,10 +22,14 @@ pub(crate) struct Reporter<'a> {
     non_uniform_entropy: non_uniform_entropy::NonUniformEntropy,
     precision: precision::Precision,
     ambiguity: ambiguity::Ambiguity,
+    query_error: Option<QueryError<'a>>,
+    sum_of_squares: Option<SumOfSquares<'a>>,
 }
 
 impl<'a> Reporter<'a> {
-    pub(crate) fn new(cells: &'a Cells) -> Self {
+    /// With what is asked for besides; `seed` decides the queries of [`ReportedMeasure::QueryError`].
+    pub(crate) fn new(cells: &'a Cells, more: &[ReportedMeasure], seed: u64) -> Self {
+        let has = |measure: ReportedMeasure| more.contains(&measure);
         let attributes = cells.quasi_identifiers.iter();
         let heights: Vec<usize> = attributes.map(QuasiIdentifier::height).collect();
         let weights = vec![1.0; heights.len()];
@@ -35,11 +41,19 @@ impl<'a> Reporter<'a> {
             non_uniform_entropy: non_uniform_entropy::NonUniformEntropy::new(cells),
             precision: precision::Precision::new(&heights, &weights, cells.rows),
             ambiguity: ambiguity::Ambiguity::new(cells),
+            query_error: has(ReportedMeasure::QueryError).then(|| QueryError::new(cells, seed)),
+            sum_of_squares: has(ReportedMeasure::SumOfSquares).then(|| SumOfSquares::new(cells)),
         }
     }
 
-    /// The measures of one policy, of whose classes those given are released. Cost: two passes over the classes.
-    pub(crate) fn report(&self, table: &ClassTable, released: &[bool]) -> Utility {
+    /// The measures of one policy, of whose classes those given are released; `class_of` is the class of each cell. Cost:
+    /// two passes over the classes, and what is asked for besides.
+    pub(crate) fn report(
+        &self,
+        table: &ClassTable,
+        released: &[bool],
+        class_of: &[u32],
+    ) -> Utility {
         let wanted = Wanted {
             leaves: true,
             nodes: true,
@@ -64,6 +78,14 @@ impl<'a> Reporter<'a> {
             precision: value(&self.precision),
             ambiguity: value(&self.ambiguity),
             kl_divergence: divergence::kl_divergence(self.cells, table, released),
+            query_error: self
+                .query_error
+                .as_ref()
+                .and_then(|queries| queries.median(table, released)),
+            sum_of_squares: self
+                .sum_of_squares
+                .as_ref()
+                .map(|squares| squares.by_attribute(table, released, class_of)),
         }
     }
 }

@@ -47,6 +47,9 @@ impl<'a> Verifier<'a> {
         let mut known: HashMap<&str, Option<Texts<'a>>> = HashMap::new();
         for model in self.recipe.privacy {
             let (name, failing) = match model.attribute() {
+                None if model.population().is_some() => {
+                    self.against_population(model, classes, &sizes)
+                }
                 None => check_sizes(model, &sizes),
                 Some(attribute) => {
                     let texts = known
@@ -74,6 +77,29 @@ impl<'a> Verifier<'a> {
             self.check(&name, failure);
         }
         smallest
+    }
+
+    /// A model that compares with a population: its name, and the number of classes that do not meet it.
+    fn against_population(
+        &self,
+        model: &PrivacyModel,
+        classes: &Classes,
+        sizes: &[u64],
+    ) -> (String, Option<usize>) {
+        let mut populations = self.table.populations.iter();
+        let population =
+            populations.find(|population| Some(population.dataset_id) == model.population());
+        let members = population.and_then(|population| self.members(population, classes));
+        match model {
+            PrivacyModel::KMap { k, .. } => {
+                (format!("{k}-map"), members.map(|members| members.below(*k)))
+            }
+            PrivacyModel::DeltaPresence { min, max, .. } => (
+                format!("({},{})-presence", min.to_f64(), max.to_f64()),
+                members.map(|members| members.outside(sizes, *min, *max)),
+            ),
+            _ => ("privacy model".to_owned(), None),
+        }
     }
 
     /// The texts of an attribute: of the output where it is in it, else of the input.
@@ -196,6 +222,8 @@ impl<'a> Verifier<'a> {
                 texts.classes.iter().zip(sizes).filter(fails).count()
             }
             PrivacyModel::KAnonymity { .. }
+            | PrivacyModel::KMap { .. }
+            | PrivacyModel::DeltaPresence { .. }
             | PrivacyModel::AverageRisk { .. }
             | PrivacyModel::MaximumRisk { .. } => return None,
         })
@@ -285,6 +313,8 @@ fn title(model: &PrivacyModel, attribute: &str) -> String {
         PrivacyModel::BetaLikeness { beta, .. } => format!("{beta}-likeness"),
         PrivacyModel::AlphaK { alpha, k, .. } => format!("({alpha},{k})-anonymity"),
         PrivacyModel::KAnonymity { .. }
+        | PrivacyModel::KMap { .. }
+        | PrivacyModel::DeltaPresence { .. }
         | PrivacyModel::AverageRisk { .. }
         | PrivacyModel::MaximumRisk { .. } => "privacy model".to_owned(),
     };

@@ -11,6 +11,10 @@ pub(super) struct Classes {
     pub(super) of_row: Vec<u32>,
     /// How many.
     pub(super) count: usize,
+    /// The output's columns that decide.
+    columns: Vec<usize>,
+    /// By the texts of those columns.
+    numbers: HashMap<Box<[u8]>, u32>,
 }
 
 impl Classes {
@@ -25,17 +29,8 @@ impl Classes {
         let mut of_row = Vec::with_capacity(released.len());
         let mut key = Vec::new();
         for &row in released {
-            key.clear();
-            for &column in &columns {
-                match rendered.cell(row, column) {
-                    None => key.push(0),
-                    Some(text) => {
-                        key.push(1);
-                        key.extend_from_slice(&text.len().to_le_bytes());
-                        key.extend_from_slice(text.as_bytes());
-                    }
-                }
-            }
+            let cells = columns.iter().map(|&column| rendered.cell(row, column));
+            Self::write_key(cells, &mut key);
             let class = if let Some(&class) = numbers.get(key.as_slice()) {
                 class
             } else {
@@ -48,7 +43,37 @@ impl Classes {
         Self {
             of_row,
             count: numbers.len(),
+            columns,
+            numbers,
         }
+    }
+
+    /// The texts of a row as one key.
+    pub(super) fn write_key<'a>(cells: impl Iterator<Item = Option<&'a str>>, key: &mut Vec<u8>) {
+        key.clear();
+        for cell in cells {
+            match cell {
+                None => key.push(0),
+                Some(text) => {
+                    key.push(1);
+                    key.extend_from_slice(&text.len().to_le_bytes());
+                    key.extend_from_slice(text.as_bytes());
+                }
+            }
+        }
+    }
+
+    /// The class of a key, if the output has it.
+    pub(super) fn number(&self, key: &[u8]) -> Option<u32> {
+        self.numbers.get(key).copied()
+    }
+
+    /// Attribute position of each column that decides, in the order of a key.
+    pub(super) fn positions(&self, rendered: &Rendered) -> Vec<usize> {
+        let columns = self.columns.iter();
+        columns
+            .map(|&column| rendered.columns[column].position)
+            .collect()
     }
 
     /// Distinct items per class; one item, or none, per released row.

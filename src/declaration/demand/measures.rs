@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::parse::uuid;
 use super::privacy::quasi_identifier;
-use super::{Aggregate, ClassificationDemand, LossDemand, Objective, PopulationDemand, Recommend};
+use super::{
+    Aggregate, ClassificationDemand, LossDemand, Objective, PopulationDemand, Recommend,
+    ReportedMeasure,
+};
 use crate::declaration::cursor::Cursor;
 use crate::declaration::object::Object;
 use crate::declaration::words::{Words, nearest};
@@ -31,6 +35,15 @@ const OBJECTIVES: Words<Objective> = Words {
         ("average_risk", Objective::AverageRisk),
     ],
     planned: &["information_loss", "sensitive_entropy"],
+};
+
+const MEASURES: Words<ReportedMeasure> = Words {
+    noun: "measure",
+    legal: &[
+        ("query_error", ReportedMeasure::QueryError),
+        ("sum_of_squares", ReportedMeasure::SumOfSquares),
+    ],
+    planned: &[],
 };
 
 const AGGREGATES: Words<Aggregate> = Words {
@@ -76,6 +89,23 @@ pub(super) fn objectives(demand: &Object<'_>, faults: &mut Faults) -> Option<Vec
         objectives.push(objective);
     }
     objectives.into_iter().collect()
+}
+
+/// Measures that are reported where they are asked for.
+pub(super) fn reported(demand: &Object<'_>, faults: &mut Faults) -> Option<Vec<ReportedMeasure>> {
+    let Some(cursor) = demand.optional("measures") else {
+        return Some(Vec::new());
+    };
+    let mut measures: Vec<Option<ReportedMeasure>> = Vec::new();
+    for element in &cursor.list(faults)? {
+        let measure = element.word(&MEASURES, faults);
+        if measure.is_some() && measures.contains(&measure) {
+            let detail = "the measure is already named";
+            faults.push(element.fault(FaultCode::DuplicateValue, detail));
+        }
+        measures.push(measure);
+    }
+    measures.into_iter().collect()
 }
 
 /// How `loss` is computed.
@@ -190,13 +220,15 @@ pub(super) fn classification(
 
 /// What is known of the population.
 pub(super) fn population(cursor: &Cursor<'_>, faults: &mut Faults) -> Option<PopulationDemand> {
+    const FIELDS: [&str; 3] = ["population_size", "sampling_fraction", "population"];
     let object = cursor.object(faults)?;
-    object.only(&["population_size", "sampling_fraction"], faults);
-    let size = object.optional("population_size");
-    let fraction = object.optional("sampling_fraction");
-    if size.is_some() == fraction.is_some() {
-        let detail = "either `population_size` or `sampling_fraction` is wanted here";
-        let code = if size.is_some() {
+    object.only(&FIELDS, faults);
+    let given = FIELDS.iter().filter(|name| object.optional(name).is_some());
+    let given = given.count();
+    if given != 1 {
+        let detail =
+            "one of `population_size`, `sampling_fraction` and `population` is wanted here";
+        let code = if given > 1 {
             FaultCode::UnknownField
         } else {
             FaultCode::MissingField
@@ -204,21 +236,20 @@ pub(super) fn population(cursor: &Cursor<'_>, faults: &mut Faults) -> Option<Pop
         faults.push(cursor.fault(code, detail));
         return None;
     }
-    if let Some(cursor) = size {
-        let members = cursor.whole(&(1..=MOST_MEMBERS), faults)?;
-        return Some(PopulationDemand {
-            population_size: Some(members),
-            sampling_fraction: None,
-        });
+    let mut known = PopulationDemand::default();
+    if let Some(cursor) = object.optional("population_size") {
+        known.population_size = Some(cursor.whole(&(1..=MOST_MEMBERS), faults)?);
     }
-    let wanted = "a number above 0, at most 1";
-    // Bounded below so that a population stays countable.
-    let is_legal = |value| (1e-9..=1.0).contains(&value);
-    let fraction = fraction?.number(wanted, is_legal, faults)?;
-    Some(PopulationDemand {
-        population_size: None,
-        sampling_fraction: Some(fraction),
-    })
+    if let Some(cursor) = object.optional("sampling_fraction") {
+        let wanted = "a number above 0, at most 1";
+        // Bounded below so that a population stays countable.
+        let is_legal = |value| (1e-9..=1.0).contains(&value);
+        known.sampling_fraction = Some(cursor.number(wanted, is_legal, faults)?);
+    }
+    if let Some(cursor) = object.optional("population") {
+        known.population = Some(uuid(&cursor, faults)?);
+    }
+    Some(known)
 }
 
 /// Which solution is recommended.

@@ -10,6 +10,7 @@ mod search;
 
 pub use objective::{
     Aggregate, ClassificationDemand, LossDemand, Objective, PopulationDemand, Recommend,
+    ReportedMeasure,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -56,6 +57,10 @@ pub struct Demand {
     /// What is known of the population that the rows come from, for estimates of risk.
     #[serde(default)]
     pub risk: Option<PopulationDemand>,
+    /// Measures to report of every solution beside those that always are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub measures: Vec<ReportedMeasure>,
     /// Which solution of the front is recommended.
     #[serde(default)]
     pub recommend: Recommend,
@@ -173,12 +178,33 @@ pub struct MeasureDemand {
     /// What is known of the population that the rows come from, for estimates of risk.
     #[serde(default)]
     pub risk: Option<PopulationDemand>,
+    /// Measures to report beside those that always are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measures: Vec<ReportedMeasure>,
     /// Year in which ages are reckoned from years of birth, for `identifier_indicators`; the current one if absent.
     #[serde(default)]
     pub year_of_data: Option<u32>,
 }
 
+/// The datasets of the populations that models, or what is known for risks, name; each once, in order.
+fn populations(privacy: &[PrivacyModel], risk: Option<PopulationDemand>) -> Vec<Uuid> {
+    let mut populations = Vec::new();
+    let named = privacy.iter().filter_map(PrivacyModel::population);
+    for population in named.chain(risk.and_then(|known| known.population)) {
+        if !populations.contains(&population) {
+            populations.push(population);
+        }
+    }
+    populations
+}
+
 impl Demand {
+    /// The datasets of the populations that it names, each once, in order.
+    #[must_use]
+    pub fn populations(&self) -> Vec<Uuid> {
+        populations(&self.privacy, self.risk)
+    }
+
     /// Parses the job fields of a request body against the dataset's declaration, collecting every fault.
     ///
     /// `dataset_id` is not part of a demand: the caller takes it out of `body` first.
@@ -191,6 +217,12 @@ impl Demand {
 }
 
 impl MeasureDemand {
+    /// The datasets of the populations that it names, each once, in order.
+    #[must_use]
+    pub fn populations(&self) -> Vec<Uuid> {
+        populations(&self.privacy, self.risk)
+    }
+
     /// Parses a request body against the dataset's declaration, collecting every fault.
     ///
     /// # Errors

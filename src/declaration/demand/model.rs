@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use uuid::Uuid;
 
 use crate::declaration::Fraction;
 
@@ -15,6 +16,14 @@ pub enum PrivacyModel {
         /// At least 1.
         #[schema(minimum = 1)]
         k: u64,
+    },
+    /// At least `k` members of the population (distinct subjects where it declares them, else rows) are in every class.
+    KMap {
+        /// At least 1.
+        #[schema(minimum = 1)]
+        k: u64,
+        /// The dataset that holds the population: its quasi-identifiers cover those of this one.
+        population: Uuid,
     },
     /// Every class holds at least `l` distinct non-missing values of the attribute.
     DistinctLDiversity {
@@ -102,6 +111,18 @@ pub enum PrivacyModel {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         values: Option<Vec<String>>,
     },
+    /// Of every class of the population, a share from `min` to `max` is released. With `min` above 0 that includes
+    /// classes of which nothing is: then no policy that leaves one out is good, and suppression does not help.
+    DeltaPresence {
+        /// At least 0, at most `max`.
+        #[schema(value_type = f64, minimum = 0, maximum = 1)]
+        min: Fraction,
+        /// Above 0, at most 1.
+        #[schema(value_type = f64, exclusive_minimum = 0, maximum = 1)]
+        max: Fraction,
+        /// The dataset that holds the population: its quasi-identifiers cover those of this one.
+        population: Uuid,
+    },
     /// Classes over released subjects (rows without a subject column) are at most `max`; the smallest classes are
     /// suppressed until this holds.
     AverageRisk {
@@ -129,7 +150,22 @@ impl PrivacyModel {
             | Self::DeltaDisclosure { attribute, .. }
             | Self::BetaLikeness { attribute, .. }
             | Self::AlphaK { attribute, .. } => Some(attribute),
-            Self::KAnonymity { .. } | Self::AverageRisk { .. } | Self::MaximumRisk { .. } => None,
+            Self::KAnonymity { .. }
+            | Self::KMap { .. }
+            | Self::DeltaPresence { .. }
+            | Self::AverageRisk { .. }
+            | Self::MaximumRisk { .. } => None,
+        }
+    }
+
+    /// The dataset of the population that the model names, if it does.
+    #[must_use]
+    pub fn population(&self) -> Option<Uuid> {
+        match self {
+            Self::KMap { population, .. } | Self::DeltaPresence { population, .. } => {
+                Some(*population)
+            }
+            _ => None,
         }
     }
 }

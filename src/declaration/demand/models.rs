@@ -2,6 +2,9 @@
 
 use std::ops::RangeInclusive;
 
+use uuid::Uuid;
+
+use super::parse::uuid;
 use super::privacy::sensitive;
 use super::{DisclosureMode, Distance, MissingSensitive, PrivacyModel, Reference};
 use crate::declaration::cursor::Cursor;
@@ -16,6 +19,7 @@ const CLASS_SIZES: RangeInclusive<u64> = 1..=1 << 32;
 #[derive(Clone, Copy)]
 enum Model {
     KAnonymity,
+    KMap,
     DistinctLDiversity,
     EntropyLDiversity,
     RecursiveClDiversity,
@@ -23,6 +27,7 @@ enum Model {
     DeltaDisclosure,
     BetaLikeness,
     AlphaK,
+    DeltaPresence,
     AverageRisk,
     MaximumRisk,
 }
@@ -31,6 +36,7 @@ const MODELS: Words<Model> = Words {
     noun: "privacy model",
     legal: &[
         ("k_anonymity", Model::KAnonymity),
+        ("k_map", Model::KMap),
         ("distinct_l_diversity", Model::DistinctLDiversity),
         ("entropy_l_diversity", Model::EntropyLDiversity),
         ("recursive_cl_diversity", Model::RecursiveClDiversity),
@@ -38,10 +44,11 @@ const MODELS: Words<Model> = Words {
         ("delta_disclosure", Model::DeltaDisclosure),
         ("beta_likeness", Model::BetaLikeness),
         ("alpha_k", Model::AlphaK),
+        ("delta_presence", Model::DeltaPresence),
         ("average_risk", Model::AverageRisk),
         ("maximum_risk", Model::MaximumRisk),
     ],
-    planned: &["k_map", "delta_presence"],
+    planned: &[],
 };
 
 const DISTANCES: Words<Distance> = Words {
@@ -101,6 +108,8 @@ pub(super) fn model(
                 k: reader.size("k")?,
             })
         }
+        Model::KMap => reader.k_map(),
+        Model::DeltaPresence => reader.presence(),
         Model::DistinctLDiversity => reader.distinct(),
         Model::EntropyLDiversity => reader.entropy(),
         Model::RecursiveClDiversity => reader.recursive(),
@@ -175,6 +184,42 @@ impl Reader<'_, '_> {
         self.object
             .optional(name)
             .map_or(Some(T::default()), |cursor| cursor.word(words, self.faults))
+    }
+
+    /// The dataset of a population.
+    fn population(&mut self) -> Option<Uuid> {
+        let cursor = self.object.required("population", self.faults)?;
+        uuid(&cursor, self.faults)
+    }
+
+    fn k_map(&mut self) -> Option<PrivacyModel> {
+        self.only(&["k", "population"]);
+        let k = self.size("k");
+        let population = self.population();
+        Some(PrivacyModel::KMap {
+            k: k?,
+            population: population?,
+        })
+    }
+
+    fn presence(&mut self) -> Option<PrivacyModel> {
+        self.only(&["min", "max", "population"]);
+        let min = self.object.required("min", self.faults);
+        let min = min.and_then(|cursor| Some((cursor.fraction(self.faults)?, cursor)));
+        let max = self.share("max");
+        let population = self.population();
+        let ((min, cursor), max) = (min?, max?);
+        if min > max {
+            let detail = "`min` must not be above `max`";
+            self.faults
+                .push(cursor.fault(FaultCode::OutOfRange, detail));
+            return None;
+        }
+        Some(PrivacyModel::DeltaPresence {
+            min,
+            max,
+            population: population?,
+        })
     }
 
     fn distinct(&mut self) -> Option<PrivacyModel> {

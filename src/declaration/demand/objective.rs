@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use uuid::Uuid;
 
 /// What a search optimises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
@@ -27,6 +28,16 @@ pub enum Objective {
     Classification,
     /// Released classes over released records, `0..=1`.
     AverageRisk,
+}
+
+/// A measure of utility that is reported only where it is asked for, because it takes longer (algorithms.md D.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportedMeasure {
+    /// Median relative error of random counting queries, drawn by the search's seed (0 for a measurement).
+    QueryError,
+    /// Squared distances of numbers from the middles of their labels, over those from their mean.
+    SumOfSquares,
 }
 
 /// How `loss` is computed (algorithms.md D.7).
@@ -75,7 +86,8 @@ pub struct ClassificationDemand {
     pub arx_tie: bool,
 }
 
-/// What is known of the population that the rows come from; exactly one field.
+/// What is known of the population that the rows come from; exactly one field. With `population` risks are counted,
+/// with the others estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 pub struct PopulationDemand {
     /// Its members, at least as many as the table has subjects (rows without a subject column).
@@ -84,6 +96,9 @@ pub struct PopulationDemand {
     /// Subjects of the table over members of the population, above 0 and at most 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling_fraction: Option<f64>,
+    /// The dataset that holds it: its quasi-identifiers cover those of the table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub population: Option<Uuid>,
 }
 
 impl PopulationDemand {

@@ -27,6 +27,7 @@ const DEMAND_FIELDS: &[&str] = &[
     "target",
     "classification",
     "risk",
+    "measures",
     "recommend",
     "release",
 ];
@@ -92,6 +93,7 @@ fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) ->
     let classification = measures::classification(&object, faults);
     let risk = object.optional("risk");
     let risk = risk.map(|cursor| measures::population(&cursor, faults));
+    let measures = measures::reported(&object, faults);
     let recommend = measures::recommend(&object, faults);
     let release = object.optional("release");
     let release = release.map(|cursor| cursor.word(&RELEASE_CHOICES, faults));
@@ -106,6 +108,7 @@ fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) ->
         target: target.map_or(Some(None), |target| target.map(Some))?,
         classification: classification?,
         risk: risk.map_or(Some(None), |risk| risk.map(Some))?,
+        measures: measures?,
         recommend: recommend?,
         release: release.map_or(Some(None), |choice| choice.map(Some))?,
     })
@@ -127,7 +130,10 @@ fn measure_of(
     faults: &mut Faults,
 ) -> Option<MeasureDemand> {
     let object = Cursor::root(body).object(faults)?;
-    object.only(&["privacy", "levels", "risk", "year_of_data"], faults);
+    object.only(
+        &["privacy", "levels", "risk", "measures", "year_of_data"],
+        faults,
+    );
     let privacy = object
         .optional("privacy")
         .map_or(Some(Vec::new()), |cursor| models(&cursor, dataset, faults));
@@ -138,12 +144,14 @@ fn measure_of(
         });
     let risk = object.optional("risk");
     let risk = risk.map(|cursor| measures::population(&cursor, faults));
+    let measures = measures::reported(&object, faults);
     let year = object.optional("year_of_data");
     let year = year.map(|cursor| cursor.whole(&YEARS, faults));
     Some(MeasureDemand {
         privacy: privacy?,
         levels: levels?,
         risk: risk.map_or(Some(None), |risk| risk.map(Some))?,
+        measures: measures?,
         year_of_data: match year {
             None => None,
             Some(year) => u32::try_from(year?).ok(),
@@ -195,7 +203,8 @@ fn release_of(body: &Value, faults: &mut Faults) -> Option<ReleaseDemand> {
     })
 }
 
-fn uuid(cursor: &Cursor<'_>, faults: &mut Faults) -> Option<Uuid> {
+/// A dataset's or job's id.
+pub(super) fn uuid(cursor: &Cursor<'_>, faults: &mut Faults) -> Option<Uuid> {
     let text = cursor.text(faults)?;
     let id = Uuid::parse_str(text).ok();
     if id.is_none() {

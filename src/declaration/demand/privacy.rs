@@ -23,6 +23,7 @@ pub(super) fn binding_models(
     let has_subject = dataset.attributes.iter().any(|attribute| attribute.subject);
     let bounds = |model: &PrivacyModel| match model {
         PrivacyModel::KAnonymity { .. }
+        | PrivacyModel::KMap { .. }
         | PrivacyModel::AlphaK { .. }
         | PrivacyModel::MaximumRisk { .. } => true,
         // One subject may bear several values, and an exempt class may be of any size.
@@ -31,11 +32,12 @@ pub(super) fn binding_models(
         | PrivacyModel::RecursiveClDiversity { missing, .. } => {
             !has_subject && *missing == MissingSensitive::Fails
         }
-        // A mean, or a distribution that a single row may have.
+        // A mean, a share of a population, or a distribution that a single row may have.
         PrivacyModel::AverageRisk { .. }
         | PrivacyModel::TCloseness { .. }
         | PrivacyModel::DeltaDisclosure { .. }
-        | PrivacyModel::BetaLikeness { .. } => false,
+        | PrivacyModel::BetaLikeness { .. }
+        | PrivacyModel::DeltaPresence { .. } => false,
     };
     if !models.iter().any(bounds) {
         let detail = if has_subject {

@@ -254,7 +254,7 @@ fn known_words_that_are_not_built_are_told_apart_from_unknown_ones() {
         result,
         &[
             ("/suppresion_limit", FaultCode::UnknownField),
-            ("/privacy/0/model", FaultCode::NotSupported),
+            ("/privacy/0/population", FaultCode::WrongType),
             ("/privacy/1/model", FaultCode::UnknownValue),
             ("/recoding", FaultCode::NotSupported),
             ("/search/method", FaultCode::NotSupported),
@@ -263,8 +263,43 @@ fn known_words_that_are_not_built_are_told_apart_from_unknown_ones() {
             ("/objectives/3", FaultCode::DuplicateValue),
         ],
     );
-    assert!(faults[1].detail.contains("`distinct_l_diversity`"));
     assert!(faults[6].detail.contains("`loss` is meant"));
+}
+
+#[test]
+fn a_population_is_named_by_its_id_and_limits_are_in_order() {
+    let presence = |min: f64, max: f64, population: &str| json!({ "model": "delta_presence", "min": min, "max": max, "population": population });
+    let id = "00000000-0000-0000-0000-000000000007";
+    let k = json!({ "model": "k_anonymity", "k": 2 });
+    assert_places(
+        demand(&json!({
+            "privacy": [k, presence(0.5, 0.4, id), presence(0.0, 0.0, id), presence(0.0, 1.1, "seven"),
+                { "model": "k_map", "k": 0 }],
+            "risk": { "population": id, "population_size": 7 },
+            "measures": ["query_error", "query_error", "error"],
+        })),
+        &[
+            ("/privacy/1/min", FaultCode::OutOfRange),
+            ("/privacy/2/max", FaultCode::OutOfRange),
+            ("/privacy/3/max", FaultCode::OutOfRange),
+            ("/privacy/3/population", FaultCode::WrongType),
+            ("/privacy/4/k", FaultCode::OutOfRange),
+            ("/privacy/4/population", FaultCode::MissingField),
+            ("/measures/1", FaultCode::DuplicateValue),
+            ("/measures/2", FaultCode::UnknownValue),
+            ("/risk", FaultCode::UnknownField),
+        ],
+    );
+    // A share of the population bounds no class by itself; a k-map does.
+    assert_places(
+        demand(&json!({ "privacy": [presence(0.0, 0.4, id)] })),
+        &[("/privacy", FaultCode::ClassSizeUnbounded)],
+    );
+    let body = json!({ "privacy": [{ "model": "k_map", "k": 3, "population": id }, presence(0.0, 0.4, id)] });
+    let parsed = demand(&body).unwrap();
+    assert_eq!(parsed.populations().len(), 1);
+    let stored = serde_json::to_value(&parsed).unwrap();
+    assert_eq!(serde_json::from_value::<Demand>(stored).unwrap(), parsed);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod laws;
+mod reported;
 
 use std::collections::BTreeMap;
 

@@ -155,6 +155,7 @@ fn new_job(dataset_id: Uuid) -> NewJob {
             demand: demand(),
             through_batch: 1,
             declaration: declaration(),
+            populations: Vec::new(),
         },
         search_space: "8".to_owned(),
         warnings: Vec::new(),

@@ -115,6 +115,7 @@ impl Workshop {
                 demand: Demand::parse(&body, &self.declaration).unwrap(),
                 through_batch: 1,
                 declaration: self.declaration.clone(),
+                populations: Vec::new(),
             },
             search_space: "3".to_owned(),
             warnings: Vec::new(),

@@ -5,7 +5,7 @@
 //! pivot, by its own code, judges every pivot, and goes through the whole space to see that each policy is a pivot, or
 //! suppresses too much, or is beaten. Nothing in a certificate derives from fewer rows than a whole table's classes.
 
-use std::collections::{BTreeSet, HashMap};
+mod naive;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -13,15 +13,15 @@ use utoipa::ToSchema;
 use super::cells::Cells;
 use super::classes::{ClassTable, Scratch};
 use super::policy::Policy;
-use super::privacy::{Criteria, least_distinct};
+use super::privacy::Criteria;
 use super::rows::Rows;
 use super::search::front::{self, Candidate};
 use super::search::objective_target;
 use super::search::problem::judge;
-use super::table::{MISSING, Schema, Table};
 use super::utility::{self, Objectives};
 use super::{Error, Task};
-use crate::declaration::{Demand, DisclosureMode, MissingSensitive, PrivacyModel};
+use crate::declaration::Demand;
+use naive::Naive;
 
 /// The proof of an exact front.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -212,128 +212,5 @@ fn spread_down(floors: &mut [u64], counts: &[u32]) {
             }
         }
         stride *= count;
-    }
-}
-
-/// The rows as the checker sees them: per attribute and level, which node a code falls under, from the hierarchy's
-/// paths; grouping by plain tuples of nodes.
-struct Naive<'a> {
-    rows: usize,
-    /// By quasi-identifier: codes of the rows, and by level the node of each code.
-    attributes: Vec<(&'a [u32], Vec<Vec<u32>>)>,
-    subjects: Option<&'a [u32]>,
-    sensitive: HashMap<&'a str, &'a [u32]>,
-}
-
-impl<'a> Naive<'a> {
-    fn new(table: &'a Table, schema: &'a Schema) -> Self {
-        let attributes = schema
-            .quasi_identifiers()
-            .into_iter()
-            .filter_map(|position| {
-                let column = table.columns[position].as_ref()?;
-                let hierarchy = schema.attributes()[position].hierarchy.as_ref()?;
-                let values = std::iter::once(None).chain(column.dictionary.iter().map(Some));
-                // A node is the rest of the path from its level up: labels alone may be shared.
-                let paths: Vec<Vec<Option<String>>> = values
-                    .map(|value| hierarchy.path(value).unwrap_or_default())
-                    .collect();
-                let nodes = (0..hierarchy.levels()).map(|level| {
-                    let mut numbers: HashMap<&[Option<String>], u32> = HashMap::new();
-
-                    paths
-                        .iter()
-                        .map(|path| {
-                            let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-                            *numbers
-                                .entry(path.get(level..).unwrap_or(&[]))
-                                .or_insert(next)
-                        })
-                        .collect()
-                });
-                let nodes = nodes.collect();
-                Some((column.codes.as_slice(), nodes))
-            });
-        let sensitive = schema.attributes().iter().zip(&table.columns);
-        Self {
-            rows: table.rows,
-            attributes: attributes.collect(),
-            subjects: table
-                .subjects
-                .as_ref()
-                .map(|column| column.codes.as_slice()),
-            sensitive: sensitive
-                .filter_map(|(attribute, column)| {
-                    Some((
-                        &*attribute.declaration.name,
-                        column.as_ref()?.codes.as_slice(),
-                    ))
-                })
-                .collect(),
-        }
-    }
-
-    /// Rows in classes that fail what every model implies of sizes and distinct values.
-    fn core_suppressed(&self, levels: &[u32], models: &[PrivacyModel]) -> u64 {
-        let mut classes: HashMap<Vec<u32>, Vec<usize>> = HashMap::new();
-        for row in 0..self.rows {
-            let tuple = self.attributes.iter().zip(levels);
-            let tuple =
-                tuple.map(|((codes, nodes), &level)| nodes[level as usize][codes[row] as usize]);
-            classes.entry(tuple.collect()).or_default().push(row);
-        }
-        let fails = |rows: &&Vec<usize>| !models.iter().all(|model| self.meets_core(rows, model));
-        classes
-            .values()
-            .filter(fails)
-            .map(|rows| rows.len() as u64)
-            .sum()
-    }
-
-    fn meets_core(&self, rows: &[usize], model: &PrivacyModel) -> bool {
-        let distinct = |codes: &[u32], skip: Option<u32>| {
-            let values = rows.iter().map(|&row| codes[row]);
-            let values: BTreeSet<u32> = values.filter(|&code| Some(code) != skip).collect();
-            values.len() as u64
-        };
-        let size = || {
-            self.subjects
-                .map_or(rows.len() as u64, |subjects| distinct(subjects, None))
-        };
-        let diverse = |attribute: &str, least: u64, missing: MissingSensitive| {
-            self.sensitive.get(attribute).is_some_and(|codes| {
-                let is_open = missing == MissingSensitive::Exempt && codes.contains(&MISSING);
-                is_open || distinct(codes, Some(MISSING)) >= least
-            })
-        };
-        match model {
-            PrivacyModel::KAnonymity { k } | PrivacyModel::AlphaK { k, .. } => size() >= *k,
-            PrivacyModel::MaximumRisk { max } => size() as f64 * max.to_f64() >= 1.0 - 1e-9,
-            PrivacyModel::DistinctLDiversity {
-                attribute,
-                l,
-                missing,
-            }
-            | PrivacyModel::RecursiveClDiversity {
-                attribute,
-                l,
-                missing,
-                ..
-            } => diverse(attribute, *l, *missing),
-            PrivacyModel::EntropyLDiversity {
-                attribute,
-                l,
-                missing,
-            } => diverse(attribute, least_distinct(*l), *missing),
-            PrivacyModel::DeltaDisclosure {
-                attribute,
-                mode: DisclosureMode::Strict,
-                ..
-            } => self.sensitive.get(&**attribute).is_some_and(|codes| {
-                let all: BTreeSet<u32> = codes.iter().copied().collect();
-                distinct(codes, None) == all.len() as u64
-            }),
-            _ => true,
-        }
     }
 }
