@@ -49,6 +49,12 @@ impl<'v> Cursor<'v> {
         self.value == value
     }
 
+    /// Whether an object stands here.
+    #[must_use]
+    pub fn is_object(&self) -> bool {
+        self.value.is_object()
+    }
+
     /// Whether it is `null`.
     #[must_use]
     pub fn is_null(&self) -> bool {

@@ -20,7 +20,7 @@ pub use dataset::{
 };
 pub(crate) use date_format::has_time_of_day;
 pub use demand::{
-    Aggregate, ClassificationDemand, Demand, DisclosureMode, Distance, Levels, LossDemand,
+    Aggregate, ClassificationDemand, Demand, DisclosureMode, Distance, Epsilon, Levels, LossDemand,
     MeasureDemand, MissingSensitive, Objective, PopulationDemand, PrivacyModel, Recoding,
     Recommend, Reference, ReleaseChoice, ReleaseDemand, ReportedMeasure, RowOrder, Search,
     SearchMethod, SuppressedRows,

@@ -19,9 +19,9 @@ use uuid::Uuid;
 use super::failures::COMPONENT;
 use super::problem::{MEDIA_TYPE, ProblemBody};
 use crate::declaration::{
-    AttributeDeclaration, ClassificationDemand, Levels, LossDemand, Objective, PopulationDemand,
-    PrivacyModel, Recoding, Recommend, ReleaseChoice, ReportedMeasure, Role, RowOrder,
-    SearchMethod, SuppressedRows,
+    AttributeDeclaration, ClassificationDemand, Epsilon, Levels, LossDemand, Objective,
+    PopulationDemand, PrivacyModel, Recoding, Recommend, ReleaseChoice, ReportedMeasure, Role,
+    RowOrder, SearchMethod, SuppressedRows,
 };
 use crate::fault::Fault;
 
@@ -83,6 +83,8 @@ pub(super) struct SearchSettings {
     generations: Option<usize>,
     /// Probability that a gene mutates (`nsga2`).
     mutation_probability: Option<f64>,
+    /// Boxes by which a front is thinned out (`nsga2`): one side for every objective, or one by objective.
+    epsilon: Option<Epsilon>,
     /// Seed of every random choice.
     seed: Option<u64>,
     /// Most distinct policies evaluated.

@@ -40,7 +40,7 @@ pub(super) async fn prepare(
     let limit = config.search.exact_search_space;
     if demand.search.method == SearchMethod::Exact && exceeds(&search_space, limit) {
         let detail = format!(
-            "the search space of {search_space} policies exceeds the {limit} that `exact` may search; use `auto` or `nsga2`"
+            "the search space of {search_space} policies exceeds the {limit} that `exact` may search; use `auto`, `local_search` or `nsga2`"
         );
         let fault = Fault::at("/search/method", FaultCode::SearchSpaceTooLarge, detail);
         return Err(Problem::fault(fault));

@@ -200,9 +200,10 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    const FIRST_BITS: u32 = 10;
+    pub(crate) const FIRST_BITS: u32 = 10;
 
-    fn reset(&mut self, bits: u32) {
+    /// Forgets all; room for half of 2^`bits` classes before it grows.
+    pub(crate) fn reset(&mut self, bits: u32) {
         self.slots.clear();
         self.slots.resize(1 << bits, 0);
         self.shift = u64::BITS - bits;
@@ -213,7 +214,7 @@ impl Slots {
     }
 
     /// The number of the class of `key`, which is appended to `classes` if it is new.
-    fn find<K: Packed>(&mut self, key: K, classes: &mut Vec<K>) -> u32 {
+    pub(crate) fn find<K: Packed>(&mut self, key: K, classes: &mut Vec<K>) -> u32 {
         let last = self.slots.len() - 1;
         let mut slot = Self::start(key.mixed(), self.shift);
         loop {
@@ -275,6 +276,24 @@ pub(crate) fn assign<K: Packed>(
         }
         class_of.push(slots.find(coarser, classes));
     }
+}
+
+/// The keys of the classes that hold the given keys, on levels above: `node(attribute, node at level 0)`.
+pub(crate) fn gather<K: Packed>(
+    keys: &[K],
+    representatives: &[u32],
+    layout: &Layout,
+    node: impl Fn(usize, u32) -> u32,
+    classes: &mut Vec<K>,
+) {
+    classes.clear();
+    classes.extend(representatives.iter().map(|&representative| {
+        let key = keys[representative as usize];
+        let fields = layout.fields.iter().enumerate();
+        fields.fold(K::default(), |lifted, (attribute, &field)| {
+            lifted | K::placed(node(attribute, key.node(field)), field)
+        })
+    }));
 }
 
 /// The same for classes that are known by a cell: attributes are joined some at a time.

@@ -58,6 +58,12 @@ pub struct Scratch {
 }
 
 impl Scratch {
+    /// Takes the class of each cell from outside, for [`ClassTable::gather_into`].
+    pub(crate) fn set_class_of(&mut self, class_of: &[u32]) {
+        self.class_of.clear();
+        self.class_of.extend_from_slice(class_of);
+    }
+
     /// The class of each cell (or finer class) of the last roll-up.
     #[must_use]
     pub fn class_of(&self) -> &[u32] {
@@ -110,6 +116,44 @@ impl ClassTable {
         into: &mut Self,
     ) {
         self.assign(cells, levels, scratch, into);
+        self.merge_into(scratch, into);
+    }
+
+    /// The classes of a policy whose class of each of this table's classes is known already: `scratch` holds it, and
+    /// `representatives` a class of this table for each. This table's levels are all 0.
+    pub(crate) fn gather_into(
+        &self,
+        cells: &Cells,
+        levels: &[u32],
+        representatives: &[u32],
+        scratch: &mut Scratch,
+        into: &mut Self,
+    ) {
+        debug_assert!(self.levels.iter().all(|&level| level == 0), "the cells");
+        let node = |attribute: usize, bottom: u32| {
+            let level = levels[attribute] as usize;
+            cells.quasi_identifiers[attribute].from_bottom[level][bottom as usize]
+        };
+        into.levels.clear();
+        into.levels.extend_from_slice(levels);
+        match (&self.keys, &mut into.keys) {
+            (Keys::Narrow(finer), Keys::Narrow(coarser)) => {
+                keys::gather(finer, representatives, &cells.layout, node, coarser);
+            }
+            (Keys::Wide(finer), Keys::Wide(coarser)) => {
+                keys::gather(finer, representatives, &cells.layout, node, coarser);
+            }
+            (Keys::Long(finer), Keys::Long(coarser)) => {
+                coarser.clear();
+                coarser.extend(representatives.iter().map(|&class| finer[class as usize]));
+            }
+            _ => unreachable!("all class tables of one set of cells have keys of one width"),
+        }
+        self.merge_into(scratch, into);
+    }
+
+    /// Sums up what stands beside the keys, over the classes that `scratch` joins.
+    fn merge_into(&self, scratch: &mut Scratch, into: &mut Self) {
         let Scratch {
             merge,
             merge_labels,

@@ -24,14 +24,22 @@ use crate::anonymize::utility::MOST_OBJECTIVES;
 /// Policies judged at a time.
 const BATCH: usize = 16;
 
-/// Searches until every policy is judged or excluded, or the budget ends.
-pub(crate) fn search(problem: &Problem<'_>, size: usize) -> (Found, Vec<Pivot>) {
+/// Searches until every policy is judged or excluded, or the budget ends; from what a heuristic found, if it is given.
+pub(crate) fn search(
+    problem: &Problem<'_>,
+    size: usize,
+    incumbents: Option<Found>,
+) -> (Found, Vec<Pivot>) {
     let mut proof = Proof::new(problem, size);
-    proof.seek_incumbents();
+    match incumbents {
+        Some(found) => proof.take(found),
+        None => proof.seek_incumbents(),
+    }
     proof.settle();
     let found = Found {
         evaluations: proof.pivots.len() as u64,
         least_suppressed: proof.least_suppressed,
+        judged: Vec::new(),
         front: front::front(proof.archive, problem.objectives.len()),
         end: proof.end.unwrap_or(End::Done),
     };
@@ -73,6 +81,18 @@ impl<'a, 'p> Proof<'a, 'p> {
         }
     }
 
+    /// Joins what another search judged.
+    fn take(&mut self, found: Found) {
+        self.least_suppressed = found.least_suppressed;
+        self.archive = found.front;
+        for pivot in found.judged {
+            let policy = Policy::new(pivot.levels.clone());
+            self.judged[self.problem.space.place(&policy)] = true;
+            self.raise_floors(&policy, pivot.core_suppressed_rows);
+            self.pivots.push(pivot);
+        }
+    }
+
     /// Climbs from the bottom, each time by the step that costs least in the last objective: cheap, and near the best
     /// of a single objective. Whatever it finds only makes the proof shorter.
     fn seek_incumbents(&mut self) {
@@ -105,8 +125,12 @@ impl<'a, 'p> Proof<'a, 'p> {
         let mut batch: Vec<Policy> = Vec::with_capacity(BATCH);
         let order = self.costly_first();
         let mut order = order.into_iter();
+        let size = order.len();
         while self.end.is_none() {
             batch.clear();
+            // Whatever stands before in the order is judged or excluded.
+            let settled = (size - order.len()) as u64;
+            self.problem.meter.settle(settled, self.problem.observer);
             while batch.len() < BATCH {
                 let Some(place) = order.next() else {
                     break;

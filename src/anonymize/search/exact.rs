@@ -43,6 +43,7 @@ pub(crate) fn search(problem: &Problem<'_>) -> Found {
         front: Vec::new(),
         evaluations: 0,
         least_suppressed: None,
+        judged: Vec::new(),
         end: if budget < size {
             End::Budget
         } else {

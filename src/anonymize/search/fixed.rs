@@ -2,12 +2,15 @@
 
 use super::front;
 use super::problem::{End, Found, Problem};
+use super::supports::Supports;
 use crate::anonymize::policy::Policy;
 
 /// Judges the policy.
 pub(crate) fn search(problem: &Problem<'_>, policy: Policy) -> Found {
-    let (judged, end) = problem.evaluate(&[policy]);
+    let mut supports = Supports::new(problem.cells, problem.cache_bytes);
+    let (judged, end) = problem.evaluate(&[policy], &mut supports);
     Found {
+        judged: Vec::new(),
         evaluations: judged.len() as u64,
         least_suppressed: judged.first().map(|candidate| candidate.suppressed_rows),
         front: front::front(judged, problem.objectives.len()),

@@ -6,6 +6,7 @@
 
 use std::cmp::Ordering;
 
+use crate::anonymize::certificate::Pivot;
 use crate::anonymize::policy::Policy;
 use crate::anonymize::utility::MOST_OBJECTIVES;
 
@@ -17,6 +18,8 @@ pub(crate) struct Candidate {
     pub(crate) keys: [u128; MOST_OBJECTIVES],
     pub(crate) values: [f64; MOST_OBJECTIVES],
     pub(crate) suppressed_rows: u64,
+    /// Rows that policies which generalise less suppress at least.
+    pub(crate) core_suppressed_rows: u64,
     /// Rows suppressed beyond the limit, and all rows more if nothing is released; 0 if feasible.
     pub(crate) violation: u64,
 }
@@ -24,6 +27,14 @@ pub(crate) struct Candidate {
 impl Candidate {
     pub(crate) fn is_feasible(&self) -> bool {
         self.violation == 0
+    }
+
+    /// What a proof keeps of it.
+    pub(crate) fn pivot(&self) -> Pivot {
+        Pivot {
+            levels: self.policy.levels().to_vec(),
+            core_suppressed_rows: self.core_suppressed_rows,
+        }
     }
 
     /// Whether this one is as good in every objective and better in one.
@@ -148,6 +159,7 @@ mod tests {
             policy: Policy::new(levels),
             keys: all,
             values: [0.0; MOST_OBJECTIVES],
+            core_suppressed_rows: 0,
             suppressed_rows: 0,
             violation,
         }

@@ -2,11 +2,15 @@
 //!
 //! Every search answers with the same [`Front`], whose figures are exact and computed here, once, for its policies alone.
 
+mod around;
+mod auto;
+mod boxes;
 mod certified;
 mod exact;
 mod fixed;
 pub(super) mod front;
 pub mod indicators;
+mod local;
 mod nsga2;
 pub(super) mod problem;
 mod random;
@@ -96,7 +100,15 @@ pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
     let (cells, cell_of_row) = Cells::build(&rows, &needs);
     let objectives = Objectives::new(demand, &cells);
     let space = cells.space();
-    let method = chosen_method(task, space.size(), &front.search.search_space)?;
+    let limit = task.limits.exact_search_space;
+    let is_small = space.size().is_some_and(|size| size <= limit);
+    if demand.search.method == SearchMethod::Exact && !is_small {
+        return Err(Error::SearchSpaceTooLarge {
+            search_space: front.search.search_space,
+            limit,
+        });
+    }
+    let method = chosen_method(demand, is_small);
     let problem = Problem {
         cells: &cells,
         criteria: &criteria,
@@ -105,36 +117,59 @@ pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
         search: &demand.search,
         observer,
         meter: Meter::new(
-            expected_evaluations(demand, method, space.size()),
+            expected_evaluations(demand, method),
+            space.size(),
             phase(method),
         ),
         space,
         cache_bytes: task.limits.cache_bytes,
     };
     let mut complete = false;
-    let found = match method {
+    let size = usize::try_from(problem.space.size().unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+    let mut reached = method;
+    let mut found = match method {
         SearchMethod::Exact | SearchMethod::Auto => {
-            let size = problem.space.size().unwrap_or(u64::MAX);
-            let size = usize::try_from(size).unwrap_or(usize::MAX);
-            let (found, pivots) = certified::search(&problem, size);
+            let (found, pivots) = if method == SearchMethod::Exact {
+                certified::search(&problem, size, None)
+            } else {
+                let (found, pivots, by) = auto::search(&problem, size);
+                reached = by;
+                (found, pivots)
+            };
             complete = found.end == End::Done;
             if complete {
                 front.certificate = Some(certificate(&problem, &found, pivots));
             }
             found
         }
-        SearchMethod::Nsga2 => nsga2::search(&problem),
+        SearchMethod::Nsga2 => nsga2::search(&problem, nsga2::budget(&demand.search)),
+        SearchMethod::LocalSearch => local::search(&problem, local::budget(&demand.search)),
         SearchMethod::Random => random::search(&problem, random_evaluations(demand)),
         SearchMethod::Fixed => {
             let levels = demand.search.levels.clone().unwrap_or_default();
             fixed::search(&problem, rows.policy(&levels))
         }
     };
-    front.search.method = method;
+    if let Some(sides) = boxes::sides(demand) {
+        found.front = boxes::thin(found.front, &sides);
+    }
+    front.search.method = reached;
     front.search.evaluations = found.evaluations;
-    front.search.complete = complete || problem.space.size() == Some(found.evaluations);
+    // Local search does not look at every policy that ties with the best.
+    front.search.complete = complete
+        || (reached != SearchMethod::LocalSearch
+            && problem.space.size() == Some(found.evaluations));
     front.search.certified = front.certificate.is_some();
-    front.search.uncertified = uncertified(method, &found, front.search.certified);
+    front.search.uncertified = if front.search.certified {
+        None
+    } else if demand.search.method == SearchMethod::Auto && !is_small {
+        let space = &front.search.search_space;
+        Some(format!(
+            "a search space of {space} policies is more than the {limit} that may be searched exactly; {NO_PROOF}"
+        ))
+    } else {
+        Some(uncertified(method, &found).to_owned())
+    };
     if found.end == End::Cancelled {
         return Ok(Outcome::Cancelled);
     }
@@ -166,21 +201,22 @@ fn certificate(problem: &Problem<'_>, found: &Found, pivots: Vec<Pivot>) -> Cert
     }
 }
 
+const NO_PROOF: &str = "this method proves nothing of the policies that it did not try";
+
 /// Why a front has no certificate.
-fn uncertified(method: SearchMethod, found: &Found, is_certified: bool) -> Option<String> {
-    if is_certified {
-        return None;
-    }
-    let why = match method {
+fn uncertified(method: SearchMethod, found: &Found) -> &'static str {
+    match method {
         SearchMethod::Exact | SearchMethod::Auto if found.end == End::Budget => {
             "the search ended before every policy was judged or excluded"
         }
         SearchMethod::Exact | SearchMethod::Auto => "the search was cancelled",
-        SearchMethod::Nsga2 | SearchMethod::Random | SearchMethod::Fixed => {
+        SearchMethod::Nsga2
+        | SearchMethod::LocalSearch
+        | SearchMethod::Random
+        | SearchMethod::Fixed => {
             "this method proves nothing of the policies that it did not try; `exact` does"
         }
-    };
-    Some(why.to_owned())
+    }
 }
 
 /// The attribute that an objective predicts.
@@ -189,22 +225,13 @@ pub(super) fn objective_target(demand: &Demand) -> Option<&str> {
     demand.target.as_deref().filter(|_| is_read)
 }
 
-/// The method that runs.
-fn chosen_method(
-    task: &Task<'_>,
-    size: Option<u64>,
-    search_space: &str,
-) -> Result<SearchMethod, Error> {
-    let limit = task.limits.exact_search_space;
-    let fits = size.is_some_and(|size| size <= limit);
-    match task.demand.search.method {
-        SearchMethod::Auto if fits => Ok(SearchMethod::Exact),
-        SearchMethod::Auto => Ok(SearchMethod::Nsga2),
-        SearchMethod::Exact if !fits => Err(Error::SearchSpaceTooLarge {
-            search_space: search_space.to_owned(),
-            limit,
-        }),
-        method => Ok(method),
+/// The method that runs: `auto` stays where the space can be searched exactly.
+fn chosen_method(demand: &Demand, is_small: bool) -> SearchMethod {
+    match demand.search.method {
+        SearchMethod::Auto if is_small => SearchMethod::Auto,
+        SearchMethod::Auto if demand.objectives.len() == 1 => SearchMethod::LocalSearch,
+        SearchMethod::Auto => SearchMethod::Nsga2,
+        method => method,
     }
 }
 
@@ -214,25 +241,26 @@ fn random_evaluations(demand: &Demand) -> u64 {
     search.max_evaluations.unwrap_or(usual)
 }
 
-/// How many evaluations progress is measured against.
-fn expected_evaluations(demand: &Demand, method: SearchMethod, size: Option<u64>) -> u64 {
-    let wanted = match method {
-        SearchMethod::Fixed => 1,
-        SearchMethod::Random => random_evaluations(demand),
+/// How many evaluations a search makes at most, where that is known.
+fn expected_evaluations(demand: &Demand, method: SearchMethod) -> Option<u64> {
+    let search = &demand.search;
+    let usual = match method {
+        SearchMethod::Fixed => Some(1),
+        SearchMethod::Random => Some(random_evaluations(demand)),
         SearchMethod::Nsga2 => {
-            let search = &demand.search;
-            (search.population as u64).saturating_mul(search.generations as u64 + 1)
+            Some((search.population as u64).saturating_mul(search.generations as u64 + 1))
         }
-        SearchMethod::Exact | SearchMethod::Auto => u64::MAX,
+        SearchMethod::LocalSearch => Some(local::budget(search).evaluations),
+        SearchMethod::Exact | SearchMethod::Auto => None,
     };
-    let budget = demand.search.max_evaluations.unwrap_or(u64::MAX);
-    wanted.min(size.unwrap_or(u64::MAX)).min(budget)
+    usual.into_iter().chain(search.max_evaluations).min()
 }
 
 fn phase(method: SearchMethod) -> &'static str {
     match method {
         SearchMethod::Exact | SearchMethod::Auto => "judging and excluding policies",
         SearchMethod::Nsga2 => "evolving policies",
+        SearchMethod::LocalSearch => "descending from policy to policy",
         SearchMethod::Random => "sampling policies",
         SearchMethod::Fixed => "checking the policy",
     }

@@ -9,18 +9,28 @@ use rand::RngExt;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::front::{self, Candidate};
-use super::problem::{End, Found, Problem};
+use super::problem::{Budget, End, Found, Problem};
 use super::streams::{Streams, random_policy};
+use super::supports::Supports;
 use super::{exact, least};
 use crate::anonymize::policy::Policy;
+use crate::declaration::Search;
 
-/// Searches for as many generations as the demand says.
-pub(crate) fn search(problem: &Problem<'_>) -> Found {
+/// The budget of a demand: its evaluations.
+pub(super) fn budget(search: &Search) -> Budget {
+    Budget {
+        evaluations: search.max_evaluations.unwrap_or(u64::MAX),
+        end: End::Budget,
+    }
+}
+
+/// Searches for as many generations as the demand says, within the budget.
+pub(crate) fn search(problem: &Problem<'_>, budget: Budget) -> Found {
     let population = problem.search.population.max(1) as u64;
     if problem.space.size().is_some_and(|size| size <= population) {
         return exact::search(problem);
     }
-    let mut evolution = Evolution::new(problem);
+    let mut evolution = Evolution::new(problem, budget);
     let mut population = evolution.first_population();
     for generation in 1..=problem.search.generations as u64 {
         if evolution.end.is_some() {
@@ -32,6 +42,7 @@ pub(crate) fn search(problem: &Problem<'_>) -> Found {
     Found {
         evaluations: evolution.all.len() as u64,
         least_suppressed: least(None, &evolution.all),
+        judged: evolution.all.iter().map(Candidate::pivot).collect(),
         front: front::front(evolution.all, problem.objectives.len()),
         end: evolution.end.unwrap_or(End::Done),
     }
@@ -46,7 +57,9 @@ struct Standing {
 
 struct Evolution<'a, 'p> {
     problem: &'a Problem<'p>,
+    budget: Budget,
     streams: Streams,
+    supports: Supports<'a>,
     mutation_probability: f64,
     /// Every policy evaluated, in order of evaluation.
     all: Vec<Candidate>,
@@ -56,13 +69,15 @@ struct Evolution<'a, 'p> {
 }
 
 impl<'a, 'p> Evolution<'a, 'p> {
-    fn new(problem: &'a Problem<'p>) -> Self {
+    fn new(problem: &'a Problem<'p>, budget: Budget) -> Self {
         let attributes = problem.space.counts().len().max(1);
         let usual = (1.0 / attributes as f64).max(0.05);
         let probability = problem.search.mutation_probability.unwrap_or(usual);
         Self {
             problem,
+            budget,
             streams: Streams::new(problem.search.seed),
+            supports: Supports::new(problem.cells, problem.cache_bytes),
             mutation_probability: probability.clamp(0.0, 1.0),
             all: Vec::new(),
             places: FxHashMap::default(),
@@ -112,15 +127,14 @@ impl<'a, 'p> Evolution<'a, 'p> {
             .filter(|policy| !self.places.contains_key(policy) && seen.insert(*policy))
             .cloned()
             .collect();
-        let budget = self.problem.search.max_evaluations.unwrap_or(u64::MAX);
-        let left = usize::try_from(budget)
+        let left = usize::try_from(self.budget.evaluations)
             .unwrap_or(usize::MAX)
             .saturating_sub(self.all.len());
         if new.len() > left {
             new.truncate(left);
-            self.end = Some(End::Budget);
+            self.end = Some(self.budget.end);
         }
-        let (judged, end) = self.problem.evaluate(&new);
+        let (judged, end) = self.problem.evaluate(&new, &mut self.supports);
         self.end = end.or(self.end);
         for candidate in judged {
             self.places.insert(candidate.policy.clone(), self.all.len());

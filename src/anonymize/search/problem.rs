@@ -1,12 +1,15 @@
 //! What every search asks: judge policies, count them, stop when told to.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use super::front::Candidate;
+use super::supports::Supports;
 use crate::anonymize::cells::Cells;
-use crate::anonymize::classes::{ClassTable, Scratch};
+use crate::anonymize::certificate::Pivot;
+use crate::anonymize::classes::{ClassTable, Evaluation, Scratch};
 use crate::anonymize::policy::{Policy, Space};
 use crate::anonymize::privacy::Criteria;
 use crate::anonymize::utility::Objectives;
@@ -48,6 +51,13 @@ impl From<Stop> for End {
     }
 }
 
+/// How many evaluations a search may make, and what it means to have made them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget {
+    pub(crate) evaluations: u64,
+    pub(crate) end: End,
+}
+
 /// What a search found.
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -56,6 +66,8 @@ pub(crate) struct Found {
     pub(crate) evaluations: u64,
     /// Least suppression seen, of any policy.
     pub(crate) least_suppressed: Option<u64>,
+    /// What was judged, of searches that a proof may start from.
+    pub(crate) judged: Vec<Pivot>,
     pub(crate) end: End,
 }
 
@@ -71,8 +83,18 @@ impl Problem<'_> {
         )
     }
 
-    /// Judges policies in parallel, in the order given. If told to stop, those judged so far.
-    pub(crate) fn evaluate(&self, policies: &[Policy]) -> (Vec<Candidate>, Option<End>) {
+    /// See [`Candidate::violation`].
+    pub(crate) fn violation(&self, evaluation: &Evaluation) -> u64 {
+        violation(self.allowed, evaluation)
+    }
+
+    /// Judges policies in parallel, in the order given, from the tables at hand. If told to stop, those judged so far.
+    pub(super) fn evaluate(
+        &self,
+        policies: &[Policy],
+        supports: &mut Supports<'_>,
+    ) -> (Vec<Candidate>, Option<End>) {
+        supports.prepare(policies);
         let start = || (Scratch::default(), ClassTable::empty(self.cells));
         let judged: Vec<Result<Candidate, Stop>> = policies
             .par_iter()
@@ -80,9 +102,8 @@ impl Problem<'_> {
                 if let Some(stop) = self.observer.must_stop() {
                     return Err(stop);
                 }
-                self.cells
-                    .bottom
-                    .roll_up_into(self.cells, policy.levels(), scratch, classes);
+                let finer = supports.finest(policy);
+                finer.roll_up_into(self.cells, policy.levels(), scratch, classes);
                 let candidate = self.judge(classes);
                 self.meter.count(self.observer);
                 Ok(candidate)
@@ -105,47 +126,86 @@ pub(crate) fn judge(
 ) -> Candidate {
     let evaluation = classes.evaluate(cells, criteria, objectives.wanted());
     let costs = objectives.costs(&evaluation);
+    Candidate {
+        keys: costs.map(|cost| cost.key),
+        values: costs.map(|cost| cost.value),
+        suppressed_rows: evaluation.suppressed_rows,
+        core_suppressed_rows: evaluation.core_suppressed_rows,
+        violation: violation(allowed, &evaluation),
+        policy: Policy::new(evaluation.levels),
+    }
+}
+
+fn violation(allowed: u64, evaluation: &Evaluation) -> u64 {
     let excess = evaluation.suppressed_rows.saturating_sub(allowed);
     let nothing_released = if evaluation.classes == 0 {
         evaluation.rows.max(1)
     } else {
         0
     };
-    Candidate {
-        keys: costs.map(|cost| cost.key),
-        values: costs.map(|cost| cost.value),
-        suppressed_rows: evaluation.suppressed_rows,
-        violation: excess + nothing_released,
-        policy: Policy::new(evaluation.levels),
-    }
+    excess + nothing_released
 }
 
-/// Counts evaluations and reports about a hundred times per search.
+/// Counts evaluations and reports some hundred times per search.
+///
+/// The share of the work that is done is that of the evaluations expected or that of the space which is settled,
+/// whichever is further; it never shrinks.
 #[derive(Debug)]
 pub(crate) struct Meter {
     evaluations: AtomicU64,
     expected: u64,
+    /// Policies that are judged or excluded by proof, of how many.
+    settled: AtomicU64,
+    space: u64,
     phase: &'static str,
+    /// The last share reported; held while reporting, so that reports come in order.
+    reported: Mutex<f64>,
 }
 
+/// Most evaluations between two reports.
+const SILENT: u64 = 256;
+
 impl Meter {
-    pub(crate) fn new(expected: u64, phase: &'static str) -> Self {
+    /// For so many evaluations, if they are known, in a space of so many policies.
+    pub(crate) fn new(expected: Option<u64>, space: Option<u64>, phase: &'static str) -> Self {
         Self {
             evaluations: AtomicU64::new(0),
-            expected: expected.max(1),
+            expected: expected.unwrap_or(u64::MAX).max(1),
+            settled: AtomicU64::new(0),
+            space: space.unwrap_or(u64::MAX).max(1),
             phase,
+            reported: Mutex::new(0.0),
         }
     }
 
     /// Counts one evaluation.
     pub(crate) fn count(&self, observer: &dyn Observer) {
         let evaluations = self.evaluations.fetch_add(1, Ordering::Relaxed) + 1;
-        if evaluations.is_multiple_of(self.expected.div_ceil(100)) {
-            observer.report(Progress {
-                evaluations,
-                fraction: (evaluations as f64 / self.expected as f64).min(1.0),
-                phase: self.phase.to_owned(),
-            });
+        if evaluations.is_multiple_of(self.expected.div_ceil(100).min(SILENT)) {
+            self.report(observer);
         }
+    }
+
+    /// Notes that so many policies are settled in all.
+    pub(crate) fn settle(&self, policies: u64, observer: &dyn Observer) {
+        let before = self.settled.fetch_max(policies, Ordering::Relaxed);
+        let hundredth = self.space.div_ceil(100);
+        if policies / hundredth > before / hundredth {
+            self.report(observer);
+        }
+    }
+
+    fn report(&self, observer: &dyn Observer) {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let evaluations = self.evaluations.load(Ordering::Relaxed);
+        let settled = self.settled.load(Ordering::Relaxed);
+        let of_expected = evaluations as f64 / self.expected as f64;
+        let of_space = settled.max(evaluations) as f64 / self.space as f64;
+        *reported = reported.max(of_expected).max(of_space).min(1.0);
+        observer.report(Progress {
+            evaluations,
+            fraction: *reported,
+            phase: self.phase.to_owned(),
+        });
     }
 }

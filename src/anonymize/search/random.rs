@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use super::front;
 use super::problem::{End, Found, Problem};
 use super::streams::{Streams, random_policy};
+use super::supports::Supports;
 use super::{exact, least};
 use crate::anonymize::policy::Policy;
 
@@ -17,11 +18,13 @@ pub(crate) fn search(problem: &Problem<'_>, wanted: u64) -> Found {
         return exact::search(problem);
     }
     let streams = Streams::new(problem.search.seed);
+    let mut supports = Supports::new(problem.cells, problem.cache_bytes);
     let mut seen: FxHashSet<Policy> = FxHashSet::default();
     let mut found = Found {
         front: Vec::new(),
         evaluations: 0,
         least_suppressed: None,
+        judged: Vec::new(),
         end: End::Done,
     };
     while found.end == End::Done && found.evaluations < wanted {
@@ -36,7 +39,7 @@ pub(crate) fn search(problem: &Problem<'_>, wanted: u64) -> Found {
             }
         };
         let policies: Vec<Policy> = (found.evaluations..to).map(draw).collect();
-        let (judged, end) = problem.evaluate(&policies);
+        let (judged, end) = problem.evaluate(&policies, &mut supports);
         found.evaluations += judged.len() as u64;
         found.least_suppressed = least(found.least_suppressed, &judged);
         found.end = end.unwrap_or(End::Done);

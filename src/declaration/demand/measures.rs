@@ -108,6 +108,14 @@ pub(super) fn reported(demand: &Object<'_>, faults: &mut Faults) -> Option<Vec<R
     measures.into_iter().collect()
 }
 
+/// The name of an objective in a demand.
+pub(super) fn name(objective: Objective) -> &'static str {
+    let mut words = OBJECTIVES.legal.iter();
+    words
+        .find(|(_, meaning)| *meaning == objective)
+        .map_or("", |&(name, _)| name)
+}
+
 /// How `loss` is computed.
 pub(super) fn loss(demand: &Object<'_>, faults: &mut Faults) -> Option<LossDemand> {
     let neutral = LossDemand::default();

@@ -92,6 +92,9 @@ pub struct Search {
     pub generations: usize,
     /// Probability that a gene mutates (`nsga2`); absent: `max(1/q, 0.05)`.
     pub mutation_probability: Option<f64>,
+    /// Boxes by which a front is thinned out (`nsga2`); absent: it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<Epsilon>,
     /// Seed of every random choice, of the search and of the release's row order.
     #[schema(required = false)]
     pub seed: u64,
@@ -107,16 +110,30 @@ pub struct Search {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchMethod {
-    /// `exact` up to the configured search space, `nsga2` beyond.
+    /// Up to the configured search space, `exact` with the policies of a short heuristic search to start from; beyond,
+    /// `local_search` for one objective and `nsga2` for several.
     Auto,
-    /// Every policy.
+    /// Judges or excludes every policy, and proves it.
     Exact,
     /// Multi-objective genetic search.
     Nsga2,
+    /// Iterated local search of one objective.
+    LocalSearch,
     /// Distinct random policies.
     Random,
     /// One given policy, checked.
     Fixed,
+}
+
+/// Sides of the boxes of a front (algorithms.md D.9): of the policies in one box, at most the one nearest to the box's
+/// lower corner is kept, and of boxes, those that no other is as low as in every objective.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum Epsilon {
+    /// The same for every objective, above 0.
+    All(f64),
+    /// By objective, each above 0; every objective of the demand has one.
+    Each(std::collections::BTreeMap<String, f64>),
 }
 
 /// Which solution a job releases by itself.

@@ -85,6 +85,9 @@ fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) ->
         });
     let search = search::search(&object, dataset, faults);
     let objectives = measures::objectives(&object, faults);
+    if let (Some(search), Some(objectives)) = (&search, &objectives) {
+        search::fit_objectives(&object, search, objectives, faults);
+    }
     let loss = measures::loss(&object, faults);
     let weights = measures::weights(&object, dataset, faults);
     measures::require_target(&object, objectives.as_deref(), faults);

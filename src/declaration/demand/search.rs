@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::privacy::quasi_identifier;
-use super::{Levels, Search, SearchMethod};
+use super::{Epsilon, Levels, Objective, Search, SearchMethod, measures};
 use crate::anonymize::hierarchy::Hierarchy;
 use crate::declaration::cursor::Cursor;
 use crate::declaration::object::Object;
-use crate::declaration::words::Words;
+use crate::declaration::words::{Words, quoted};
 use crate::declaration::{DatasetDeclaration, Role};
 use crate::fault::{FaultCode, Faults};
 
@@ -19,6 +19,7 @@ const METHODS: Words<SearchMethod> = Words {
         ("auto", SearchMethod::Auto),
         ("exact", SearchMethod::Exact),
         ("nsga2", SearchMethod::Nsga2),
+        ("local_search", SearchMethod::LocalSearch),
         ("random", SearchMethod::Random),
         ("fixed", SearchMethod::Fixed),
     ],
@@ -39,6 +40,7 @@ const FIELDS: &[&str] = &[
     "population",
     "generations",
     "mutation_probability",
+    "epsilon",
     "seed",
     "max_evaluations",
     "max_seconds",
@@ -55,6 +57,7 @@ impl Default for Search {
             population: 100,
             generations: 50,
             mutation_probability: None,
+            epsilon: None,
             seed: 0,
             max_evaluations: None,
             max_seconds: None,
@@ -104,6 +107,10 @@ pub(super) fn search(
         "a number above 0, at most 1000000000",
         |value| value > 0.0 && value <= 1e9,
     );
+    let epsilon = object
+        .optional("epsilon")
+        .filter(|_| method == Some(SearchMethod::Nsga2))
+        .and_then(|cursor| epsilon(&cursor, faults));
     let levels = object
         .optional("levels")
         .filter(|_| method == Some(SearchMethod::Fixed))
@@ -118,6 +125,7 @@ pub(super) fn search(
         population: size(population).unwrap_or(defaults.population),
         generations: size(generations).unwrap_or(defaults.generations),
         mutation_probability: probability,
+        epsilon,
         seed: seed.unwrap_or(defaults.seed),
         max_evaluations,
         max_seconds,
@@ -143,11 +151,77 @@ fn refuse_unused(object: &Object<'_>, method: SearchMethod, faults: &mut Faults)
             faults.push(cursor.fault(FaultCode::UnknownField, detail));
         }
     }
+    if method != SearchMethod::Nsga2
+        && let Some(cursor) = object.optional("epsilon")
+    {
+        let detail = "`epsilon` is a setting of `nsga2` only";
+        faults.push(cursor.fault(FaultCode::UnknownField, detail));
+    }
     if method != SearchMethod::Fixed
         && let Some(cursor) = object.optional("levels")
     {
         let detail = "`levels` is the policy of `fixed`; other methods find their own";
         faults.push(cursor.fault(FaultCode::UnknownField, detail));
+    }
+}
+
+/// Sides of boxes: one number, or one by objective.
+fn epsilon(cursor: &Cursor<'_>, faults: &mut Faults) -> Option<Epsilon> {
+    let side = |cursor: &Cursor<'_>, wanted: &str, faults: &mut Faults| {
+        cursor.number(wanted, |side| side.is_finite() && side > 0.0, faults)
+    };
+    if !cursor.is_object() {
+        let wanted = "a number above 0, or an object with one for every objective";
+        return side(cursor, wanted, faults).map(Epsilon::All);
+    }
+    let mut sides = BTreeMap::new();
+    for (name, cursor) in cursor.object(faults)?.entries() {
+        if let Some(side) = side(&cursor, "a number above 0", faults) {
+            sides.insert(name.to_owned(), side);
+        }
+    }
+    Some(Epsilon::Each(sides))
+}
+
+/// Checks what a search says of objectives against those of the demand.
+pub(super) fn fit_objectives(
+    demand: &Object<'_>,
+    search: &Search,
+    objectives: &[Objective],
+    faults: &mut Faults,
+) {
+    let Some(object) = demand
+        .optional("search")
+        .and_then(|cursor| cursor.object(faults))
+    else {
+        return;
+    };
+    if search.method == SearchMethod::LocalSearch
+        && objectives.len() > 1
+        && let Some(cursor) = object.optional("method")
+    {
+        let detail = "`local_search` takes one objective; `nsga2` and `auto` take several";
+        faults.push(cursor.fault(FaultCode::NotSupported, detail));
+    }
+    let sides = object.optional("epsilon").filter(Cursor::is_object);
+    let Some(sides) = sides.and_then(|cursor| cursor.object(faults)) else {
+        return;
+    };
+    let names: Vec<&str> = objectives
+        .iter()
+        .map(|&objective| measures::name(objective))
+        .collect();
+    for (name, cursor) in sides.entries() {
+        if !names.contains(&name) {
+            let detail = format!("no objective of this demand; there is {}", quoted(&names));
+            faults.push(cursor.fault(FaultCode::UnknownValue, detail));
+        }
+    }
+    for name in names {
+        if sides.optional(name).is_none() {
+            let detail = format!("the side of the boxes along `{name}` is required");
+            faults.push(sides.fault_in(name, FaultCode::MissingField, detail));
+        }
     }
 }
 
