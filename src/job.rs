@@ -144,7 +144,7 @@ pub enum JobOutcome {
 pub struct JobProgress {
     /// Distinct policies evaluated.
     pub evaluations: u64,
-    /// Number of policies, in decimal.
+    /// Number of policies, in decimal; empty for cuts, which only the rows count: the front says how many.
     pub search_space: String,
     /// Share of the work done, `0..=1`.
     pub fraction: f64,

@@ -12,7 +12,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::anonymize::release::{self, Recipe, Rendered};
-use crate::anonymize::report::{RecodingReport, Solution};
+use crate::anonymize::report::Solution;
 use crate::anonymize::table::{Block, BlockBuilder, Schema, Table};
 use crate::anonymize::verify::{self, Verification, VerificationFailure};
 use crate::declaration::{ReleaseDemand, Role};
@@ -129,9 +129,8 @@ pub async fn publish(
 
 impl Plan {
     fn render(&self, table: &Table) -> Result<(Rendered, Verification), Error> {
-        let RecodingReport::FullDomain { levels } = &self.solution.recoding;
         let recipe = Recipe {
-            levels,
+            recoding: self.solution.recoding.recoded(),
             privacy: &self.configuration.demand.privacy,
             row_order: self.configuration.release.row_order,
             seed: self.configuration.demand.search.seed,
@@ -154,7 +153,7 @@ impl Plan {
 
     /// Whether no two nodes that are released bear one label: then classes of nodes are classes of labels.
     fn labels_are_nodes(&self, table: &Table) -> bool {
-        let RecodingReport::FullDomain { levels } = &self.solution.recoding;
+        let recoding = self.solution.recoding.recoded();
         self.schema.quasi_identifiers().iter().all(|&position| {
             let attribute = &self.schema.attributes()[position];
             let (Some(hierarchy), Some(column)) = (&attribute.hierarchy, &table.columns[position])
@@ -164,11 +163,8 @@ impl Plan {
             let Ok(generalization) = hierarchy.encode(&column.dictionary) else {
                 return false;
             };
-            let level = levels
-                .get(&attribute.declaration.name)
-                .copied()
-                .unwrap_or(0);
-            generalization.levels.get(level).is_some_and(|level| {
+            let level = recoding.level(&attribute.declaration.name, &generalization);
+            level.is_some_and(|level| {
                 let labels: BTreeSet<_> = level.labels.iter().collect();
                 labels.len() == level.labels.len()
             })

@@ -4,6 +4,8 @@
 //! and the table of cells is itself the class table of the policy that generalises nothing. Nothing depends on the
 //! order of rows: weights add, sets unite, masks are joined by "or".
 
+use std::sync::Arc;
+
 use super::classes::histograms::Histograms;
 use super::classes::keys::{self, Keys, Layout, Packed, Slots, Width};
 use super::classes::labels::LabelCounts;
@@ -34,9 +36,11 @@ pub struct Cells {
     pub quasi_identifiers: Vec<QuasiIdentifier>,
     pub(crate) layout: Layout,
     /// Level-0 node of each cell by attribute; only where keys are long.
-    pub(crate) long_nodes: Vec<Vec<u32>>,
+    pub(crate) long_nodes: Arc<Vec<Vec<u32>>>,
     /// The cells as the classes of the lowest policy.
-    pub(crate) bottom: ClassTable,
+    pub(crate) bottom: Arc<ClassTable>,
+    /// By attribute and level-0 node: rows.
+    pub(crate) value_rows: Arc<Vec<Vec<u64>>>,
     /// By attribute and level: sum over all rows of the leaves under their node.
     pub(crate) leaf_sums: Vec<Vec<u128>>,
 }
@@ -94,9 +98,11 @@ impl Cells {
             leaf_sums: Vec::new(),
             quasi_identifiers,
             layout,
-            long_nodes,
-            bottom,
+            long_nodes: Arc::new(long_nodes),
+            bottom: Arc::new(bottom),
+            value_rows: Arc::default(),
         };
+        cells.value_rows = Arc::new(cells.count_values());
         cells.leaf_sums = cells.sum_leaves();
         (cells, cell_of_row)
     }
@@ -129,13 +135,21 @@ impl Cells {
         Space::new(&counts.collect::<Vec<_>>())
     }
 
-    fn sum_leaves(&self) -> Vec<Vec<u128>> {
+    fn count_values(&self) -> Vec<Vec<u64>> {
         let attributes = self.quasi_identifiers.iter().enumerate();
-        let sums = attributes.map(|(position, attribute)| {
-            let mut rows_of = vec![0_u128; attribute.from_bottom[0].len()];
+        let counts = attributes.map(|(position, attribute)| {
+            let mut rows_of = vec![0; attribute.from_bottom[0].len()];
             for (cell, &rows) in self.bottom.rows.iter().enumerate() {
-                rows_of[self.bottom.node(self, cell, position) as usize] += u128::from(rows);
+                rows_of[self.bottom.node(self, cell, position) as usize] += u64::from(rows);
             }
+            rows_of
+        });
+        counts.collect()
+    }
+
+    fn sum_leaves(&self) -> Vec<Vec<u128>> {
+        let attributes = self.quasi_identifiers.iter().zip(&*self.value_rows);
+        let sums = attributes.map(|(attribute, rows_of)| {
             let reached = attribute.generalization.levels[0].leaves.len();
             let levels = attribute
                 .generalization
@@ -149,8 +163,8 @@ impl Cells {
                     .take(reached)
                     .map(|&node| u128::from(level.leaves[node as usize]));
                 leaves
-                    .zip(&rows_of)
-                    .map(|(leaves, rows)| leaves * rows)
+                    .zip(rows_of)
+                    .map(|(leaves, &rows)| leaves * u128::from(rows))
                     .sum()
             });
             sum.collect()

@@ -18,6 +18,7 @@ pub mod risk;
 pub mod rows;
 pub mod safe_harbor;
 pub mod search;
+pub mod subtree;
 pub mod table;
 pub mod utility;
 pub mod verify;
@@ -134,6 +135,9 @@ pub enum Error {
         /// How many values.
         values: u64,
     },
+    /// A method for cuts was asked for, of policies that are not cuts.
+    #[error("the method searches cuts only")]
+    MethodWithoutCuts,
     /// `exact` was asked for beyond the configured size.
     #[error(
         "the search space of {search_space} policies exceeds the exact search's limit of {limit}"

@@ -11,9 +11,10 @@ use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
 use super::classes::{self, Suppression};
+use super::subtree::Recoded;
 use super::table::{Block, BlockColumn, Column, MISSING, Schema, Table};
 use super::{Error, hierarchy::Level};
-use crate::declaration::{Levels, PrivacyModel, Role, RowOrder, SuppressedRows};
+use crate::declaration::{PrivacyModel, Role, RowOrder, SuppressedRows};
 
 /// What stands in every cell of a masked row.
 const MASK: &str = "*";
@@ -21,8 +22,8 @@ const MASK: &str = "*";
 /// What to render.
 #[derive(Debug, Clone, Copy)]
 pub struct Recipe<'a> {
-    /// Levels by quasi-identifier; all of them.
-    pub levels: &'a Levels,
+    /// What becomes of the quasi-identifiers' values.
+    pub recoding: Recoded<'a>,
     /// Models that decide which classes are released.
     pub privacy: &'a [PrivacyModel],
     /// Order of the rows.
@@ -118,7 +119,7 @@ impl RenderedColumn {
 /// # Errors
 /// A stored value has no place in its hierarchy.
 pub fn render(table: &Table, schema: &Schema, recipe: &Recipe<'_>) -> Result<Rendered, Error> {
-    let suppression = classes::suppress(table, schema, recipe.levels, recipe.privacy)?;
+    let suppression = classes::suppress_recoded(table, schema, recipe.recoding, recipe.privacy)?;
     render_with(table, schema, recipe, suppression)
 }
 
@@ -143,7 +144,7 @@ fn render_with(
         };
         let (labels, codes) = match attribute.declaration.role {
             Role::Identifying => continue,
-            Role::QuasiIdentifying => generalised(table, schema, recipe.levels, position)?,
+            Role::QuasiIdentifying => generalised(table, schema, recipe.recoding, position)?,
             Role::Sensitive | Role::Insensitive => as_they_are(column),
         };
         let mut rendered = RenderedColumn {
@@ -177,11 +178,11 @@ fn as_they_are(column: &Column) -> (Labels, Vec<u32>) {
     (labels, column.codes.clone())
 }
 
-/// Labels of a quasi-identifier at its level. Nodes that bear one label share one code: the output is text.
+/// Labels of a quasi-identifier as it is recoded. Nodes that bear one label share one code: the output is text.
 fn generalised(
     table: &Table,
     schema: &Schema,
-    levels: &Levels,
+    recoding: Recoded<'_>,
     position: usize,
 ) -> Result<(Labels, Vec<u32>), Error> {
     let attribute = &schema.attributes()[position];
@@ -195,11 +196,10 @@ fn generalised(
     let generalization = hierarchy
         .encode(&column.dictionary)
         .map_err(|_| uncovered())?;
-    let level = levels
-        .get(name)
-        .and_then(|&level| generalization.levels.get(level))
+    let level = recoding
+        .level(name, &generalization)
         .ok_or_else(uncovered)?;
-    let (labels, label_of) = distinct_labels(level);
+    let (labels, label_of) = distinct_labels(&level);
     let codes = column.codes.iter().map(|&code| label_of[code as usize]);
     let codes = codes.collect();
     Ok((labels, codes))

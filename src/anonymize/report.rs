@@ -9,7 +9,8 @@ use uuid::Uuid;
 use super::certificate::Certificate;
 use super::population::UniquenessEstimates;
 use super::safe_harbor::Indicator;
-use crate::declaration::{Levels, SearchMethod};
+use super::subtree::{Recoded, Specialized};
+use crate::declaration::{Levels, Score, SearchMethod};
 
 /// The answer of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -45,7 +46,8 @@ pub struct Front {
 pub struct Hypervolume {
     /// The area; more is better.
     pub value: f64,
-    /// Per objective, in their order: the greatest possible value, for `suppression` the limit.
+    /// Per objective, in their order: the greatest possible value, for `suppression` the limit; of an objective that is
+    /// maximised, points are what it lacks to its greatest value, and this is all of it.
     pub reference: [f64; 2],
 }
 
@@ -75,9 +77,12 @@ pub enum Knee {
 pub struct SearchReport {
     /// The method that ran (`auto` says which it chose).
     pub method: SearchMethod,
+    /// What steps of a search of cuts were chosen by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<Score>,
     /// Its seed.
     pub seed: u64,
-    /// Distinct policies evaluated.
+    /// Distinct policies evaluated; of cuts, steps and cuts judged as a whole.
     pub evaluations: u64,
     /// Number of policies, in decimal.
     pub search_space: String,
@@ -151,6 +156,9 @@ pub struct Utility {
     pub precision: f64,
     /// As the objective `ambiguity`.
     pub ambiguity: f64,
+    /// As the objective `information_gain`, where the search reads a label.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub information_gain: Option<f64>,
     /// Bits per row by which the joint distribution of the input differs from the one that the release suggests, each
     /// class spread evenly over the values its labels stand for (Kullback-Leibler).
     pub kl_divergence: f64,
@@ -173,6 +181,33 @@ pub enum RecodingReport {
         /// By name.
         levels: Levels,
     },
+    /// One cut through the tree of each quasi-identifier.
+    Subtree {
+        /// By name, the labels that released rows bear, sorted.
+        cuts: BTreeMap<String, Vec<String>>,
+        /// By name, the nodes that are replaced by their children: those above the cut.
+        specialized: Specialized,
+    },
+}
+
+impl RecodingReport {
+    /// The levels of a policy of full-domain generalization.
+    #[must_use]
+    pub fn levels(&self) -> Option<&Levels> {
+        match self {
+            Self::FullDomain { levels } => Some(levels),
+            Self::Subtree { .. } => None,
+        }
+    }
+
+    /// The policy in the form that rows are recoded by.
+    #[must_use]
+    pub fn recoded(&self) -> Recoded<'_> {
+        match self {
+            Self::FullDomain { levels } => Recoded::FullDomain(levels),
+            Self::Subtree { cuts, specialized } => Recoded::Subtree { cuts, specialized },
+        }
+    }
 }
 
 /// Privacy of a set of classes, counted in subjects where a subject is declared.

@@ -57,6 +57,21 @@ impl QuasiIdentifier {
         }
     }
 
+    /// The same attribute under other levels of the same values. No population reaches it.
+    pub(crate) fn recoded(
+        &self,
+        generalization: Generalization,
+        from_bottom: Vec<Vec<u32>>,
+    ) -> Self {
+        Self {
+            name: self.name.clone(),
+            generalization,
+            united: None,
+            is_numeric: self.is_numeric,
+            from_bottom,
+        }
+    }
+
     /// The levels with all nodes, those that only a population reaches included.
     pub(crate) fn all_levels(&self) -> &[Level] {
         &self.united.as_ref().unwrap_or(&self.generalization).levels

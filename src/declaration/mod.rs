@@ -22,7 +22,7 @@ pub(crate) use date_format::has_time_of_day;
 pub use demand::{
     Aggregate, ClassificationDemand, Demand, DisclosureMode, Distance, Epsilon, Levels, LossDemand,
     MeasureDemand, MissingSensitive, Objective, PopulationDemand, PrivacyModel, Recoding,
-    Recommend, Reference, ReleaseChoice, ReleaseDemand, ReportedMeasure, RowOrder, Search,
+    Recommend, Reference, ReleaseChoice, ReleaseDemand, ReportedMeasure, RowOrder, Score, Search,
     SearchMethod, SuppressedRows,
 };
 pub use number::Fraction;

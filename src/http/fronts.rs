@@ -15,7 +15,7 @@ use super::problem::Problem;
 use super::query::{FromQuery, Parameters, Query};
 use crate::anonymize::certificate::Certificate;
 use crate::anonymize::report::{Front, RecodingReport, Solution};
-use crate::declaration::Role;
+use crate::declaration::{Recoding, Role};
 use crate::form::Form;
 use crate::job::JobSpec;
 use crate::store::StoredFront;
@@ -52,7 +52,8 @@ impl FromQuery for FormQuery {
 ///
 /// Solutions are sorted by the first objective, then the second, then the policy. The front of an infeasible demand is
 /// empty. A job that is not finished, failed or was cancelled has none: `409 front_not_ready`. CSV has one line per
-/// solution: `solution_id,recommended,level:<attribute>...,<objective>...,released_rows,suppressed_rows,classes,k`.
+/// solution: `solution_id,recommended,level:<attribute>...,<objective>...,released_rows,suppressed_rows,classes,k`; of a
+/// front of cuts `cut:<attribute>` in place of the level, with a JSON list of labels.
 #[utoipa::path(get, path = "/v1/jobs/{job_id}/front", tag = "jobs",
     params(("job_id" = Uuid, Path, description = "The job"),
         ("format" = Option<String>, Query, description = "`json` (default) or `csv`; wins over `Accept`")),
@@ -98,7 +99,11 @@ pub(super) async fn read_certificate(
 }
 
 fn as_csv(stored: &StoredFront) -> Result<Vec<u8>, csv::Error> {
-    let JobSpec::Search { declaration, .. } = &stored.spec;
+    let JobSpec::Search {
+        declaration,
+        demand,
+        ..
+    } = &stored.spec;
     let quasi_identifiers: Vec<&str> = declaration
         .attributes
         .iter()
@@ -113,7 +118,15 @@ fn as_csv(stored: &StoredFront) -> Result<Vec<u8>, csv::Error> {
         .collect();
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut header = vec!["solution_id".to_owned(), "recommended".to_owned()];
-    header.extend(quasi_identifiers.iter().map(|name| format!("level:{name}")));
+    let what = match demand.recoding {
+        Recoding::FullDomain => "level",
+        Recoding::Subtree => "cut",
+    };
+    header.extend(
+        quasi_identifiers
+            .iter()
+            .map(|name| format!("{what}:{name}")),
+    );
     header.extend(objectives.iter().map(|&name| name.to_owned()));
     let counts = ["released_rows", "suppressed_rows", "classes", "k"];
     header.extend(counts.map(str::to_owned));
@@ -127,16 +140,21 @@ fn as_csv(stored: &StoredFront) -> Result<Vec<u8>, csv::Error> {
 }
 
 fn line(solution: &Solution, quasi_identifiers: &[&str], objectives: &[&str]) -> Vec<String> {
-    let RecodingReport::FullDomain { levels } = &solution.recoding;
     let mut line = vec![
         solution.solution_id.to_string(),
         solution.recommended.to_string(),
     ];
-    line.extend(quasi_identifiers.iter().map(|&name| {
-        levels
+    let recoded = |&name: &&str| match &solution.recoding {
+        RecodingReport::FullDomain { levels } => levels.get(name).map(ToString::to_string),
+        RecodingReport::Subtree { cuts, .. } => cuts
             .get(name)
-            .map_or_else(String::new, ToString::to_string)
-    }));
+            .map(|labels| serde_json::json!(labels).to_string()),
+    };
+    line.extend(
+        quasi_identifiers
+            .iter()
+            .map(|name| recoded(name).unwrap_or_default()),
+    );
     // As in JSON, so that both forms show the same digits.
     line.extend(objectives.iter().map(|&name| {
         let value = solution.objectives.get(name);

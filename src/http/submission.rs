@@ -11,8 +11,8 @@ use super::problem::Problem;
 use crate::anonymize::report::Reason;
 use crate::anonymize::{empty_front, impossible, search_space};
 use crate::declaration::{
-    AttributeDeclaration, DatasetDeclaration, Demand, PopulationDemand, PrivacyModel, Role,
-    SearchMethod,
+    AttributeDeclaration, DatasetDeclaration, Demand, PopulationDemand, PrivacyModel, Recoding,
+    Role, SearchMethod,
 };
 use crate::fault::{Fault, FaultCode};
 use crate::ingest::Warning;
@@ -45,6 +45,11 @@ pub(super) async fn prepare(
         let fault = Fault::at("/search/method", FaultCode::SearchSpaceTooLarge, detail);
         return Err(Problem::fault(fault));
     }
+    // Only the rows tell how many cuts there are.
+    let search_space = match demand.recoding {
+        Recoding::FullDomain => search_space,
+        Recoding::Subtree => String::new(),
+    };
     let known = cannot_be_met(dataset, &demand);
     let infeasible = known.or_else(|| too_few_members(&demand, &populations));
     let infeasible = infeasible.map(|reason| {

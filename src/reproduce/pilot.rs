@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Error;
 use super::mersenne::MersenneTwister;
 use crate::anonymize::release::{Recipe, render};
-use crate::anonymize::report::{Front, RecodingReport, Solution};
+use crate::anonymize::report::{Front, Solution};
 use crate::anonymize::table::{BlockBuilder, Schema, Table};
 use crate::anonymize::verify::verify;
 use crate::anonymize::{Limits, Outcome, Task, Unobserved, anonymize};
@@ -338,9 +338,8 @@ impl Pilot {
         demand: &Demand,
         selected: &Solution,
     ) -> Result<(), Error> {
-        let RecodingReport::FullDomain { levels } = &selected.recoding;
         let recipe = Recipe {
-            levels,
+            recoding: selected.recoding.recoded(),
             privacy: &demand.privacy,
             row_order: RowOrder::Shuffled,
             seed: demand.search.seed,

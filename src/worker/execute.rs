@@ -365,6 +365,8 @@ impl Failed {
                 "hierarchy_missing_values"
             }
             anonymize::Error::SearchSpaceTooLarge { .. } => "search_space_too_large",
+            // Demands are checked for that when they are made.
+            anonymize::Error::MethodWithoutCuts => "internal",
         };
         Self::final_one(code, error.to_string())
     }

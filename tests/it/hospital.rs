@@ -1,7 +1,7 @@
 //! Fronts of real encounters, counted in patients: the exact search against `tests/oracles/hospital_front.py`, which
 //! shares no code with the project and looks at every row of every policy.
 
-use kindred::anonymize::report::{Front, RecodingReport};
+use kindred::anonymize::report::Front;
 use kindred::anonymize::table::{Schema, Table};
 use kindred::anonymize::{Limits, Outcome, Task, Unobserved, anonymize};
 use kindred::declaration::{DatasetDeclaration, Demand};
@@ -158,7 +158,7 @@ fn assert_points(front: &Front, columns: &[&str], heights: &[usize], expected: &
     };
     let mut found: Vec<(usize, u64)> = Vec::new();
     for solution in &front.solutions {
-        let RecodingReport::FullDomain { levels } = &solution.recoding;
+        let levels = solution.recoding.levels().expect("a policy of levels");
         let levels: Vec<usize> = columns.iter().map(|column| levels[*column]).collect();
         found.push((depth(&levels), solution.suppressed_rows));
         for (_, _, classes) in expected.iter().filter(|point| point.0 == levels) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kindred::anonymize::classes::suppress;
-use kindred::anonymize::report::{Front, RecodingReport};
+use kindred::anonymize::report::Front;
 use kindred::anonymize::{Limits, Outcome, Task, Unobserved, anonymize};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -206,7 +206,7 @@ fn front_of(outcome: Outcome) -> Front {
 
 fn points(front: &Front) -> BTreeSet<([usize; 3], usize, usize)> {
     let solutions = front.solutions.iter().map(|solution| {
-        let RecodingReport::FullDomain { levels } = &solution.recoding;
+        let levels = solution.recoding.levels().expect("a policy of levels");
         let levels = ["first", "second", "third"].map(|name| levels[name]);
         let suppressed = usize::try_from(solution.suppressed_rows).expect("few rows");
         (levels, levels[0] + levels[1] + 3 * levels[2], suppressed)

@@ -26,6 +26,7 @@ mod process;
 mod safe_harbor;
 mod statements;
 mod store;
+mod subtree;
 mod tables;
 mod vault;
 mod verify;

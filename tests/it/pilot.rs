@@ -1,6 +1,6 @@
 //! The pilot: the article's data exactly, its figures beside ours.
 
-use kindred::anonymize::report::{RecodingReport, Solution};
+use kindred::anonymize::report::Solution;
 use kindred::reproduce::{PUBLISHED, PilotSize, Row, pilot, rows};
 
 /// Levels of age, location and sex as digits, and suppressed rows.
@@ -8,7 +8,7 @@ fn front(solutions: &[Solution]) -> Vec<(String, u64)> {
     let mut front: Vec<_> = solutions
         .iter()
         .map(|solution| {
-            let RecodingReport::FullDomain { levels } = &solution.recoding;
+            let levels = solution.recoding.levels().expect("a policy of levels");
             let policy = ["age", "location", "sex"].map(|name| levels[name].to_string());
             (policy.concat(), solution.suppressed_rows)
         })

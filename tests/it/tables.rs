@@ -1,6 +1,6 @@
 //! Tables and demands for tests of the core, declared like a caller declares them.
 
-use kindred::anonymize::report::{Front, RecodingReport, Solution};
+use kindred::anonymize::report::{Front, Solution};
 use kindred::anonymize::table::{BlockBuilder, Schema, Table};
 use kindred::anonymize::{self, Limits, Outcome, Task, Unobserved};
 use kindred::declaration::{DatasetDeclaration, Demand, MeasureDemand};
@@ -92,7 +92,7 @@ impl Data {
 
 /// The levels of a solution, in the order of the given names.
 pub(crate) fn levels(solution: &Solution, names: &[&str]) -> Vec<usize> {
-    let RecodingReport::FullDomain { levels } = &solution.recoding;
+    let levels = solution.recoding.levels().expect("a policy of levels");
     names.iter().map(|name| levels[*name]).collect()
 }
 

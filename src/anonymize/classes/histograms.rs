@@ -93,6 +93,23 @@ impl Histograms {
         &self.entries[self.ends[class] as usize..self.ends[class + 1] as usize]
     }
 
+    /// The histograms of some classes, in the order given.
+    pub(crate) fn select(&self, classes: &[u32]) -> Self {
+        let mut chosen = Self::default();
+        chosen.ends.push(0);
+        for &class in classes {
+            chosen
+                .entries
+                .extend_from_slice(self.counted(class as usize));
+            chosen.close();
+        }
+        chosen.shared = self.shared.as_ref().map(|shared| Shared {
+            sets: shared.sets.select(classes),
+            rank_of: Arc::clone(&shared.rank_of),
+        });
+        chosen
+    }
+
     /// The counts of a class: ranks ascending, counts positive. `buffer` is used where counts must be put together.
     pub(crate) fn counts<'a>(
         &'a self,

@@ -54,7 +54,8 @@ impl LabelCounts {
             .push(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
     }
 
-    fn of_class(&self, class: usize) -> &[(u32, u32)] {
+    /// (value, rows) of a class, ascending by value.
+    pub(crate) fn of_class(&self, class: usize) -> &[(u32, u32)] {
         &self.entries[self.ends[class] as usize..self.ends[class + 1] as usize]
     }
 
@@ -74,6 +75,23 @@ impl LabelCounts {
             }
         }
         majority
+    }
+
+    /// Rows of a class times the entropy of their values, in [`units`].
+    pub(crate) fn entropy(&self, class: usize) -> i128 {
+        let own = self.of_class(class).iter();
+        units::entropy(own.map(|&(_, rows)| u64::from(rows)))
+    }
+
+    /// Adds the rows of a class to those of each value.
+    pub(crate) fn add_to(&self, class: usize, rows_of: &mut Vec<u64>) {
+        for &(value, rows) in self.of_class(class) {
+            let value = value as usize;
+            if rows_of.len() <= value {
+                rows_of.resize(value + 1, 0);
+            }
+            rows_of[value] += u64::from(rows);
+        }
     }
 
     /// Writes the counts of the classes with equal number in `class_of`, added up, to `into`.
@@ -115,6 +133,31 @@ impl LabelCounts {
             into.close();
             from = end as usize;
         }
+    }
+}
+
+/// Entropies as integers, so that sums do not depend on the order of their terms.
+pub(crate) mod units {
+    /// Units in one bit.
+    pub(crate) const IN_ONE_BIT: f64 = (1_u64 << 32) as f64;
+
+    /// Rows times the logarithm of their number, in units.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "at most 2^64 rows times 64 bits times 2^32"
+    )]
+    pub(crate) fn spread(rows: u64) -> i128 {
+        let rows = rows as f64;
+        if rows < 2.0 {
+            return 0;
+        }
+        (rows * rows.log2() * IN_ONE_BIT).round() as i128
+    }
+
+    /// Rows times the entropy of their values, from the rows of each.
+    pub(crate) fn entropy(rows: impl Iterator<Item = u64> + Clone) -> i128 {
+        let terms: i128 = rows.clone().map(spread).sum();
+        spread(rows.sum()) - terms
     }
 }
 

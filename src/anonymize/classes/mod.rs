@@ -10,6 +10,7 @@ pub(crate) mod keys;
 pub(crate) mod labels;
 mod members;
 mod release;
+mod select;
 pub(crate) mod sets;
 mod suppression;
 mod tally;
@@ -22,8 +23,9 @@ use keys::{Change, Keys, Slots};
 use labels::{LabelCounts, LabelScratch};
 pub(crate) use members::Members;
 pub use release::Release;
+pub(crate) use select::Verdict;
 use sets::{CappedSets, MergeScratch};
-pub use suppression::{Suppression, suppress};
+pub use suppression::{Suppression, suppress, suppress_recoded};
 use tally::Tally;
 pub use tally::{Totals, Volumes, Wanted};
 
@@ -116,7 +118,8 @@ impl ClassTable {
         into: &mut Self,
     ) {
         self.assign(cells, levels, scratch, into);
-        self.merge_into(scratch, into);
+        let classes = into.keys.len();
+        self.merge_into(classes, scratch, into);
     }
 
     /// The classes of a policy whose class of each of this table's classes is known already: `scratch` holds it, and
@@ -149,11 +152,13 @@ impl ClassTable {
             }
             _ => unreachable!("all class tables of one set of cells have keys of one width"),
         }
-        self.merge_into(scratch, into);
+        let classes = into.keys.len();
+        self.merge_into(classes, scratch, into);
     }
 
     /// Sums up what stands beside the keys, over the classes that `scratch` joins.
-    fn merge_into(&self, scratch: &mut Scratch, into: &mut Self) {
+    /// `classes` is their number, with those that only populations reach.
+    fn merge_into(&self, mut classes: usize, scratch: &mut Scratch, into: &mut Self) {
         let Scratch {
             merge,
             merge_labels,
@@ -161,7 +166,6 @@ impl ClassTable {
             class_of,
             ..
         } = scratch;
-        let mut classes = into.keys.len();
         into.members
             .resize_with(self.members.len(), Members::default);
         for (finer, coarser) in self.members.iter().zip(&mut into.members) {

@@ -66,6 +66,20 @@ impl CappedSets {
         &self.members[self.ends[class] as usize..self.ends[class + 1] as usize]
     }
 
+    /// The sets of some classes, in the order given.
+    pub(crate) fn select(&self, classes: &[u32]) -> Self {
+        let mut chosen = Self::new(u64::from(self.cap));
+        for &class in classes {
+            chosen
+                .members
+                .extend_from_slice(self.members(class as usize));
+            chosen.counted.push(self.counted[class as usize]);
+            let end = u32::try_from(chosen.members.len()).unwrap_or(u32::MAX);
+            chosen.ends.push(end);
+        }
+        chosen
+    }
+
     /// Ends the list that began at `from`, dropping it if the set is full.
     fn close(&mut self, from: usize, counted: usize) {
         let counted = u32::try_from(counted).unwrap_or(u32::MAX);

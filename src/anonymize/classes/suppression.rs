@@ -5,6 +5,7 @@ use crate::anonymize::Error;
 use crate::anonymize::cells::Cells;
 use crate::anonymize::privacy::Criteria;
 use crate::anonymize::rows::Rows;
+use crate::anonymize::subtree::{Forest, Recoded};
 use crate::anonymize::table::{Schema, Table};
 use crate::declaration::{Levels, PrivacyModel};
 
@@ -27,16 +28,38 @@ pub fn suppress(
     levels: &Levels,
     privacy: &[PrivacyModel],
 ) -> Result<Suppression, Error> {
-    Ok(suppress_rows(&Rows::of(table, schema)?, levels, privacy))
+    suppress_recoded(table, schema, Recoded::FullDomain(levels), privacy)
 }
 
-fn suppress_rows(rows: &Rows<'_>, levels: &Levels, privacy: &[PrivacyModel]) -> Suppression {
+/// The same for a policy of any kind.
+///
+/// # Errors
+/// A stored value has no place in its hierarchy.
+pub fn suppress_recoded(
+    table: &Table,
+    schema: &Schema,
+    recoded: Recoded<'_>,
+    privacy: &[PrivacyModel],
+) -> Result<Suppression, Error> {
+    Ok(suppress_rows(&Rows::of(table, schema)?, recoded, privacy))
+}
+
+fn suppress_rows(rows: &Rows<'_>, recoded: Recoded<'_>, privacy: &[PrivacyModel]) -> Suppression {
     let (criteria, needs) = Criteria::new(privacy, rows);
     let (cells, cell_of_row) = Cells::build(rows, &needs);
-    let policy = rows.policy(levels);
     let mut scratch = Scratch::default();
-    let classes = ClassTable::group(&cells, policy.levels(), &mut scratch);
-    let released = classes.release(&cells, &criteria).released;
+    let mut release = |cells: &Cells, levels: &[u32]| {
+        let classes = ClassTable::group(cells, levels, &mut scratch);
+        classes.release(cells, &criteria).released
+    };
+    let released = match recoded {
+        Recoded::FullDomain(levels) => release(&cells, rows.policy(levels).levels()),
+        Recoded::Subtree { specialized, .. } => {
+            let forest = Forest::new(&cells);
+            let view = forest.view(&forest.cuts(specialized));
+            release(&view, &forest.ones())
+        }
+    };
     let is_out = |&cell: &u32| !released[scratch.class_of()[cell as usize] as usize];
     Suppression {
         suppressed: cell_of_row.iter().map(is_out).collect(),

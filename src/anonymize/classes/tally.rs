@@ -3,6 +3,7 @@
 //! All sums are integers, so they do not depend on the order of classes and hence not on the table they were merged
 //! from. Only what is wanted is summed: a search by depth and suppression pays for nothing else.
 
+use super::labels::units;
 use super::{ClassTable, Evaluation};
 use crate::anonymize::cells::Cells;
 
@@ -10,7 +11,7 @@ use crate::anonymize::cells::Cells;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "a set of five independent wishes"
+    reason = "a set of six independent wishes"
 )]
 pub struct Wanted {
     /// Leaves under the nodes of suppressed rows.
@@ -23,6 +24,8 @@ pub struct Wanted {
     pub sizes: bool,
     /// Rows beside the majority of the target attribute.
     pub labels: bool,
+    /// Entropy of the label in classes.
+    pub information: bool,
 }
 
 impl Wanted {
@@ -35,11 +38,12 @@ impl Wanted {
             volumes: self.volumes || other.volumes,
             sizes: self.sizes || other.sizes,
             labels: self.labels || other.labels,
+            information: self.information || other.information,
         }
     }
 
     fn of_released(self) -> bool {
-        self.volumes || self.sizes || self.labels
+        self.volumes || self.sizes || self.labels || self.information
     }
 }
 
@@ -62,6 +66,9 @@ pub struct Totals {
     pub minority_rows: u64,
     /// Released rows that do, in classes with several equally frequent ones.
     pub tied_majority_rows: u64,
+    /// Rows times the entropy of their labels, summed over released classes and that of all suppressed rows, in units
+    /// of 2^-32 bits.
+    pub entropy_left: i128,
 }
 
 /// Products of leaves over all attributes, as integers whose sum over all rows fits.
@@ -126,6 +133,8 @@ pub(super) struct Tally<'a> {
     suppressed_rows: u64,
     classes: u64,
     totals: Totals,
+    /// Suppressed rows by label.
+    suppressed_labels: Vec<u64>,
 }
 
 impl<'a> Tally<'a> {
@@ -147,6 +156,7 @@ impl<'a> Tally<'a> {
             suppressed_rows: 0,
             classes: 0,
             totals,
+            suppressed_labels: Vec::new(),
         }
     }
 
@@ -174,6 +184,9 @@ impl<'a> Tally<'a> {
             });
             totals.released_volume += volumes.times(u64::from(rows), leaves);
         }
+        if let Some(labels) = table.labels.as_ref().filter(|_| self.wanted.information) {
+            totals.entropy_left += labels.entropy(class);
+        }
         if let Some(labels) = table.labels.as_ref().filter(|_| self.wanted.labels) {
             let majority = labels.majority(class);
             totals.minority_rows += u64::from(rows - majority.rows);
@@ -190,6 +203,14 @@ impl<'a> Tally<'a> {
         if self.wanted.sizes {
             self.totals.suppressed_squares += u128::from(rows) * u128::from(rows);
         }
+        if let Some(labels) = self
+            .table
+            .labels
+            .as_ref()
+            .filter(|_| self.wanted.information)
+        {
+            labels.add_to(class, &mut self.suppressed_labels);
+        }
         if !self.wanted.leaves && !self.wanted.nodes {
             return;
         }
@@ -205,7 +226,8 @@ impl<'a> Tally<'a> {
         }
     }
 
-    pub(super) fn finish(self) -> Evaluation {
+    pub(super) fn finish(mut self) -> Evaluation {
+        self.totals.entropy_left += units::entropy(self.suppressed_labels.iter().copied());
         Evaluation {
             levels: self.table.levels.clone(),
             rows: self.cells.rows,

@@ -3,7 +3,7 @@
 //! Knees are looked for on two objectives, each scaled to its range on the front, over its different points: ties are
 //! one point, of which the first policy stands for all. With fewer than three points there is none.
 
-use crate::anonymize::report::{Front, Hypervolume, Knee};
+use crate::anonymize::report::{Front, Hypervolume, Knee, ObjectiveReport};
 use crate::declaration::{Demand, Recommend};
 
 /// A point of two objectives, both to be minimised.
@@ -159,7 +159,7 @@ pub(super) fn describe(front: &mut Front, demand: &Demand) {
     recommend(front, demand.recommend);
 }
 
-/// The solutions as points, of fronts of two objectives.
+/// The solutions as points, of fronts of two objectives; of one that is maximised, what it lacks.
 fn points(front: &Front) -> Option<Vec<Point>> {
     let [first, second] = &front.objectives[..] else {
         return None;
@@ -167,8 +167,14 @@ fn points(front: &Front) -> Option<Vec<Point>> {
     let solutions = front.solutions.iter();
     solutions
         .map(|solution| {
-            let value = |name: &str| solution.objectives.get(name).copied();
-            Some([value(&first.name)?, value(&second.name)?])
+            let value = |objective: &ObjectiveReport| {
+                let value = solution.objectives.get(&objective.name).copied()?;
+                Some(match &*objective.direction {
+                    "maximize" => objective.range[1] - value,
+                    _ => value,
+                })
+            };
+            Some([value(first)?, value(second)?])
         })
         .collect()
 }
@@ -180,6 +186,7 @@ fn reference(front: &Front, demand: &Demand) -> Option<Point> {
     Some(
         [first, second].map(|objective| match objective.name.as_str() {
             "suppression" => demand.suppression_limit.to_f64(),
+            _ if objective.direction == "maximize" => objective.range[1] - objective.range[0],
             _ => objective.range[1],
         }),
     )

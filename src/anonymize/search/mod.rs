@@ -6,55 +6,55 @@ mod around;
 mod auto;
 mod boxes;
 mod certified;
+pub(crate) mod describing;
 mod exact;
 mod fixed;
-pub(super) mod front;
+pub(crate) mod front;
 pub mod indicators;
 mod local;
 mod nsga2;
-pub(super) mod problem;
+pub(crate) mod problem;
 mod random;
-mod streams;
+pub(crate) mod streams;
 mod supports;
-
-use std::collections::BTreeMap;
+pub(crate) mod survival;
 
 use rayon::prelude::*;
 
 use super::cells::Cells;
 use super::certificate::{Certificate, Pivot, STATEMENT};
-use super::class_sizes;
 use super::classes::{ClassTable, Scratch};
 use super::figures::Figures;
 use super::measure::levels_by_name;
 use super::policy::search_space;
 use super::privacy::{Criteria, impossible};
 use super::report::{Front, Knee, Reason, RecodingReport, SearchReport, Solution};
-use super::risk::with_attackers;
 use super::rows::Rows;
+use super::subtree;
 use super::table::Schema;
 use super::utility::{self, Objectives, Reporter};
 use super::{Error, Observer, Outcome, Stop, Task};
-use crate::declaration::{Demand, Objective, SearchMethod};
+use crate::declaration::{Demand, Objective, Recoding, SearchMethod};
+use describing::{Describing, Member};
 use front::Candidate;
 use problem::{End, Found, Meter, Problem};
 
 /// A front without solutions, as for demands that are impossible whatever the policy ([`impossible`]).
 #[must_use]
 pub fn empty_front(demand: &Demand, schema: &Schema, rows: u64, subjects: u64) -> Front {
-    let names: Vec<&str> = demand
-        .objectives
-        .iter()
-        .map(|&objective| utility::name(objective))
-        .collect();
     Front {
         rows_in: rows,
         subjects_in: subjects,
         search: SearchReport {
             method: demand.search.method,
+            score: (demand.recoding == Recoding::Subtree).then_some(demand.search.score),
             seed: demand.search.seed,
             evaluations: 0,
-            search_space: search_space(&schema.level_counts()),
+            search_space: match demand.recoding {
+                Recoding::FullDomain => search_space(&schema.level_counts()),
+                // Only the rows tell how many cuts there are.
+                Recoding::Subtree => String::new(),
+            },
             complete: false,
             certified: false,
             uncertified: None,
@@ -65,9 +65,22 @@ pub fn empty_front(demand: &Demand, schema: &Schema, rows: u64, subjects: u64) -
         hypervolume: None,
         knee: Knee::Undefined,
         recommended: None,
-        recommendation_rule: format!("least {}", names.join(", then least ")),
+        recommendation_rule: recommendation_rule(&demand.objectives),
         certificate: None,
     }
+}
+
+/// The rule by which a solution is recommended unless another is asked for.
+fn recommendation_rule(objectives: &[Objective]) -> String {
+    let best = |&objective: &Objective| {
+        let best = match objective {
+            Objective::InformationGain => "greatest",
+            _ => "least",
+        };
+        format!("{best} {}", utility::name(objective))
+    };
+    let rules: Vec<String> = objectives.iter().map(best).collect();
+    rules.join(", then ")
 }
 
 pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, Error> {
@@ -126,6 +139,10 @@ pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
     };
     let mut complete = false;
     let size = usize::try_from(problem.space.size().unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+    let cuts = (demand.recoding == Recoding::Subtree).then(|| subtree::Run::new(&problem, demand));
+    if let Some(run) = &cuts {
+        front.search.search_space = run.forest.search_space();
+    }
     let mut reached = method;
     let mut found = match method {
         SearchMethod::Exact | SearchMethod::Auto => {
@@ -149,6 +166,13 @@ pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
             let levels = demand.search.levels.clone().unwrap_or_default();
             fixed::search(&problem, rows.policy(&levels))
         }
+        SearchMethod::Tds
+        | SearchMethod::Bug
+        | SearchMethod::Hybrid
+        | SearchMethod::GeneticCuts => match &cuts {
+            Some(run) => subtree::search(run, method),
+            None => return Err(Error::MethodWithoutCuts),
+        },
     };
     if let Some(sides) = boxes::sides(demand) {
         found.front = boxes::thin(found.front, &sides);
@@ -157,8 +181,13 @@ pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
     front.search.evaluations = found.evaluations;
     // Local search does not look at every policy that ties with the best.
     front.search.complete = complete
-        || (reached != SearchMethod::LocalSearch
+        || (cuts.is_none()
+            && reached != SearchMethod::LocalSearch
             && problem.space.size() == Some(found.evaluations));
+    // Under absorbing criteria no cut suppresses less than the roots, which every way looked at.
+    if cuts.is_some() && found.end == End::Done && found.front.is_empty() {
+        front.search.complete = criteria.absorbing();
+    }
     front.search.certified = front.certificate.is_some();
     front.search.uncertified = if front.search.certified {
         None
@@ -174,7 +203,16 @@ pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
         return Ok(Outcome::Cancelled);
     }
     let figures = Figures::new(&rows, &cell_of_row, &demand.privacy, demand.risk);
-    let Some(solutions) = solutions(&problem, &found.front, demand, &figures, subjects) else {
+    let describing = Describing {
+        demand,
+        figures: &figures,
+        population: demand.risk.and_then(|known| known.members(subjects)),
+    };
+    let described = match &cuts {
+        None => solutions(&problem, &found.front, &describing),
+        Some(run) => subtree::solutions(run, &found.front, &describing),
+    };
+    let Some(solutions) = described else {
         return Ok(Outcome::Cancelled);
     };
     front.solutions = solutions;
@@ -216,18 +254,27 @@ fn uncertified(method: SearchMethod, found: &Found) -> &'static str {
         | SearchMethod::Fixed => {
             "this method proves nothing of the policies that it did not try; `exact` does"
         }
+        SearchMethod::Tds
+        | SearchMethod::Bug
+        | SearchMethod::Hybrid
+        | SearchMethod::GeneticCuts => {
+            "no method for cuts proves anything of the cuts that it did not try"
+        }
     }
 }
 
-/// The attribute that an objective predicts.
+/// The attribute that an objective predicts, or whose values a search of cuts counts.
 pub(super) fn objective_target(demand: &Demand) -> Option<&str> {
-    let is_read = demand.objectives.contains(&Objective::Classification);
+    let is_read = demand.recoding == Recoding::Subtree
+        || demand.objectives.contains(&Objective::Classification)
+        || demand.objectives.contains(&Objective::InformationGain);
     demand.target.as_deref().filter(|_| is_read)
 }
 
 /// The method that runs: `auto` stays where the space can be searched exactly.
 fn chosen_method(demand: &Demand, is_small: bool) -> SearchMethod {
     match demand.search.method {
+        SearchMethod::Auto if demand.recoding == Recoding::Subtree => SearchMethod::Hybrid,
         SearchMethod::Auto if is_small => SearchMethod::Auto,
         SearchMethod::Auto if demand.objectives.len() == 1 => SearchMethod::LocalSearch,
         SearchMethod::Auto => SearchMethod::Nsga2,
@@ -241,16 +288,20 @@ fn random_evaluations(demand: &Demand) -> u64 {
     search.max_evaluations.unwrap_or(usual)
 }
 
+/// Steps that progress of a greedy way is measured against: nobody knows beforehand how many there will be.
+const EXPECTED_STEPS: u64 = 1000;
+
 /// How many evaluations a search makes at most, where that is known.
 fn expected_evaluations(demand: &Demand, method: SearchMethod) -> Option<u64> {
     let search = &demand.search;
     let usual = match method {
         SearchMethod::Fixed => Some(1),
         SearchMethod::Random => Some(random_evaluations(demand)),
-        SearchMethod::Nsga2 => {
+        SearchMethod::Nsga2 | SearchMethod::GeneticCuts => {
             Some((search.population as u64).saturating_mul(search.generations as u64 + 1))
         }
         SearchMethod::LocalSearch => Some(local::budget(search).evaluations),
+        SearchMethod::Tds | SearchMethod::Bug | SearchMethod::Hybrid => Some(EXPECTED_STEPS),
         SearchMethod::Exact | SearchMethod::Auto => None,
     };
     usual.into_iter().chain(search.max_evaluations).min()
@@ -263,6 +314,10 @@ fn phase(method: SearchMethod) -> &'static str {
         SearchMethod::LocalSearch => "descending from policy to policy",
         SearchMethod::Random => "sampling policies",
         SearchMethod::Fixed => "checking the policy",
+        SearchMethod::Tds => "specialising cuts",
+        SearchMethod::Bug => "generalising cuts",
+        SearchMethod::Hybrid => "specialising and generalising cuts",
+        SearchMethod::GeneticCuts => "evolving cuts",
     }
 }
 
@@ -276,45 +331,33 @@ fn least(before: Option<u64>, candidates: &[Candidate]) -> Option<u64> {
 fn solutions(
     problem: &Problem<'_>,
     members: &[Candidate],
-    demand: &Demand,
-    figures: &Figures,
-    subjects: u64,
+    describing: &Describing<'_>,
 ) -> Option<Vec<Solution>> {
-    let reporter = Reporter::new(problem.cells, &demand.measures, demand.search.seed);
-    let population = demand.risk.and_then(|known| known.members(subjects));
-    let one = |(number, member): (usize, &Candidate)| {
+    let reporter = Reporter::new(
+        problem.cells,
+        &describing.demand.measures,
+        describing.demand.search.seed,
+    );
+    let one = |(number, candidate): (usize, &Candidate)| {
         if problem.observer.must_stop() == Some(Stop::Cancelled) {
             return None;
         }
         let cells = problem.cells;
         let mut scratch = Scratch::default();
-        let table = ClassTable::group(cells, member.policy.levels(), &mut scratch);
+        let table = ClassTable::group(cells, candidate.policy.levels(), &mut scratch);
         let released = table.release(cells, problem.criteria).released;
-        let sizes = figures.sizes(&table, &scratch);
-        let (privacy, risk) = figures.report(&sizes, &released, &scratch);
-        let kept = sizes.classes.iter().zip(&released);
-        let kept = kept
-            .filter(|&(_, &released)| released)
-            .map(|(&class, _)| class);
-        let risk = with_attackers(risk, kept.clone().map(|(_, size)| size), population);
-        let named = demand.objectives.iter().zip(member.values);
-        Some(Solution {
-            solution_id: u32::try_from(number).unwrap_or(u32::MAX),
+        Some(describing.solution(Member {
+            number,
+            candidate,
+            cells,
+            table: &table,
+            scratch: &scratch,
+            released: &released,
             recoding: RecodingReport::FullDomain {
-                levels: levels_by_name(cells, &member.policy),
+                levels: levels_by_name(cells, &candidate.policy),
             },
-            objectives: named
-                .map(|(&objective, value)| (utility::name(objective).to_owned(), value))
-                .collect::<BTreeMap<_, _>>(),
-            released_rows: cells.rows - member.suppressed_rows,
-            suppressed_rows: member.suppressed_rows,
-            classes: released.iter().filter(|&&released| released).count() as u64,
-            privacy,
-            risk: figures.with_population(risk, &table, &sizes, &released),
-            utility: Some(reporter.report(&table, &released, scratch.class_of())),
-            class_size_histogram: class_sizes::histogram(kept),
-            recommended: false,
-        })
+            utility: reporter.report(&table, &released, scratch.class_of()),
+        }))
     };
     members.par_iter().enumerate().map(one).collect()
 }

@@ -12,6 +12,7 @@ use super::front::{self, Candidate};
 use super::problem::{Budget, End, Found, Problem};
 use super::streams::{Streams, random_policy};
 use super::supports::Supports;
+use super::survival::{self, Standing};
 use super::{exact, least};
 use crate::anonymize::policy::Policy;
 use crate::declaration::Search;
@@ -46,13 +47,6 @@ pub(crate) fn search(problem: &Problem<'_>, budget: Budget) -> Found {
         front: front::front(evolution.all, problem.objectives.len()),
         end: evolution.end.unwrap_or(End::Done),
     }
-}
-
-/// A policy's place in the order by which parents and survivors are chosen.
-#[derive(Debug, Clone, Copy)]
-struct Standing {
-    rank: usize,
-    crowding: f64,
 }
 
 struct Evolution<'a, 'p> {
@@ -147,39 +141,13 @@ impl<'a, 'p> Evolution<'a, 'p> {
     }
 
     fn standings(&self, members: &[usize]) -> Vec<Standing> {
-        let objectives = self.problem.objectives.len();
         let candidates: Vec<&Candidate> = members.iter().map(|&place| &self.all[place]).collect();
-        let ranks = front::ranks(&candidates, objectives);
-        let last = ranks.iter().copied().max().unwrap_or(0);
-        let mut fronts: Vec<Vec<usize>> = vec![Vec::new(); last + 1];
-        for (index, &rank) in ranks.iter().enumerate() {
-            fronts[rank].push(index);
-        }
-        let none = Standing {
-            rank: 0,
-            crowding: 0.0,
-        };
-        let mut standings = vec![none; members.len()];
-        for (rank, front) in fronts.iter().enumerate() {
-            let of_front: Vec<&Candidate> = front.iter().map(|&index| candidates[index]).collect();
-            let distances = front::crowding(&of_front, objectives);
-            for (&index, crowding) in front.iter().zip(distances) {
-                standings[index] = Standing { rank, crowding };
-            }
-        }
-        standings
+        survival::standings(&candidates, self.problem.objectives.len())
     }
 
-    /// Lower rank, then larger crowding, then lower policy.
-    fn order(
-        &self,
-        (left, left_standing): (usize, Standing),
-        (right, right_standing): (usize, Standing),
-    ) -> std::cmp::Ordering {
-        let by_rank = left_standing.rank.cmp(&right_standing.rank);
-        let by_crowding = right_standing.crowding.total_cmp(&left_standing.crowding);
-        let by_policy = || self.all[left].policy.cmp(&self.all[right].policy);
-        by_rank.then(by_crowding).then_with(by_policy)
+    fn order(&self, left: (usize, Standing), right: (usize, Standing)) -> std::cmp::Ordering {
+        let own = |(place, standing): (usize, Standing)| (&self.all[place], standing);
+        survival::order(own(left), own(right))
     }
 
     /// One child per individual: two tournaments, uniform crossover, mutation.

@@ -7,19 +7,19 @@ use crate::anonymize::policy::{Policy, Space};
 
 /// The random streams of one seed.
 #[derive(Debug, Clone)]
-pub(super) struct Streams {
+pub(crate) struct Streams {
     base: ChaCha8Rng,
 }
 
 impl Streams {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self {
             base: ChaCha8Rng::seed_from_u64(seed),
         }
     }
 
     /// The stream of one individual of one generation.
-    pub(super) fn stream(&self, generation: u64, individual: u64) -> ChaCha8Rng {
+    pub(crate) fn stream(&self, generation: u64, individual: u64) -> ChaCha8Rng {
         let mut stream = self.base.clone();
         stream.set_stream((generation << 32) | individual);
         stream

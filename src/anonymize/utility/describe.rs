@@ -2,7 +2,8 @@
 
 use super::{
     ambiguity, average_class_size, average_risk, classification, discernibility,
-    generalization_depth, loss, non_uniform_entropy, precision, suppression, weights,
+    generalization_depth, information_gain, loss, non_uniform_entropy, precision, suppression,
+    weights,
 };
 use crate::anonymize::report::ObjectiveReport;
 use crate::anonymize::table::{Attribute, Schema};
@@ -25,7 +26,10 @@ pub fn describe(demand: &Demand, schema: &Schema, rows: u64) -> Vec<ObjectiveRep
         };
         ObjectiveReport {
             name: name(objective).to_owned(),
-            direction: "minimize".to_owned(),
+            direction: match objective {
+                Objective::InformationGain => "maximize".to_owned(),
+                _ => "minimize".to_owned(),
+            },
             range,
             definition: format!("{definition}{weighted}"),
         }
@@ -53,6 +57,13 @@ fn meaning(
                 target,
                 demand.classification.arx_tie,
             ))
+        }
+        Objective::InformationGain => {
+            let most = (count.max(1.0)).log2();
+            (
+                [0.0, most],
+                information_gain::definition(demand.target.as_deref()),
+            )
         }
         Objective::Loss => {
             let names = attributes
@@ -114,6 +125,7 @@ pub fn name(objective: Objective) -> &'static str {
         Objective::Precision => "precision",
         Objective::Ambiguity => "ambiguity",
         Objective::Classification => "classification",
+        Objective::InformationGain => "information_gain",
         Objective::AverageRisk => "average_risk",
     }
 }

@@ -11,6 +11,7 @@ mod describe;
 mod discernibility;
 mod divergence;
 mod generalization_depth;
+mod information_gain;
 mod loss;
 mod non_uniform_entropy;
 mod precision;
@@ -30,7 +31,7 @@ use crate::declaration::{Demand, Objective};
 /// The most objectives of a search.
 pub const MOST_OBJECTIVES: usize = 4;
 
-/// What one objective makes of a policy; less is better.
+/// What one objective makes of a policy; of keys less is better.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
     /// Orders policies, exactly.
@@ -131,6 +132,7 @@ fn measure(objective: Objective, demand: &Demand, cells: &Cells) -> Box<dyn Meas
             cells,
             demand.classification.arx_tie,
         )),
+        Objective::InformationGain => Box::new(information_gain::InformationGain::new(cells)),
         Objective::AverageRisk => Box::new(average_risk::AverageRisk { rows: cells.rows }),
     }
 }

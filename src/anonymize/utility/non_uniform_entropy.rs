@@ -55,17 +55,14 @@ impl NonUniformEntropy {
 /// Units lost on each level of one attribute.
 fn of_attribute(cells: &Cells, position: usize) -> Vec<u128> {
     let attribute = &cells.quasi_identifiers[position];
-    let mut rows_of = vec![0_u64; attribute.from_bottom[0].len()];
-    for (cell, &rows) in cells.bottom.rows.iter().enumerate() {
-        rows_of[cells.bottom.node(cells, cell, position) as usize] += u64::from(rows);
-    }
+    let rows_of = &cells.value_rows[position];
     let of_level = |nodes: &Vec<u32>| {
         let count = nodes.iter().max().map_or(0, |&node| node as usize + 1);
         let mut rows_at = vec![0_u64; count];
-        for (&node, &rows) in nodes.iter().zip(&rows_of) {
+        for (&node, &rows) in nodes.iter().zip(rows_of) {
             rows_at[node as usize] += rows;
         }
-        let values = nodes.iter().zip(&rows_of);
+        let values = nodes.iter().zip(rows_of);
         values
             .map(|(&node, &rows)| units(rows, rows_at[node as usize]))
             .sum()

@@ -3,8 +3,8 @@
 use super::query_error::QueryError;
 use super::sum_of_squares::SumOfSquares;
 use super::{
-    Measure, ambiguity, average_class_size, discernibility, divergence, loss, non_uniform_entropy,
-    precision,
+    Measure, ambiguity, average_class_size, discernibility, divergence, information_gain, loss,
+    non_uniform_entropy, precision,
 };
 use crate::anonymize::cells::Cells;
 use crate::anonymize::classes::{ClassTable, Wanted};
@@ -24,6 +24,7 @@ pub(crate) struct Reporter<'a> {
     ambiguity: ambiguity::Ambiguity,
     query_error: Option<QueryError<'a>>,
     sum_of_squares: Option<SumOfSquares<'a>>,
+    information_gain: Option<information_gain::InformationGain>,
 }
 
 impl<'a> Reporter<'a> {
@@ -43,6 +44,11 @@ impl<'a> Reporter<'a> {
             ambiguity: ambiguity::Ambiguity::new(cells),
             query_error: has(ReportedMeasure::QueryError).then(|| QueryError::new(cells, seed)),
             sum_of_squares: has(ReportedMeasure::SumOfSquares).then(|| SumOfSquares::new(cells)),
+            information_gain: cells
+                .bottom
+                .labels
+                .as_ref()
+                .map(|_| information_gain::InformationGain::new(cells)),
         }
     }
 
@@ -60,6 +66,7 @@ impl<'a> Reporter<'a> {
             volumes: true,
             sizes: true,
             labels: false,
+            information: self.information_gain.is_some(),
         };
         let evaluation = table.total(self.cells, wanted, |class| released[class]);
         let value = |measure: &dyn Measure| measure.cost(&evaluation).value;
@@ -77,6 +84,7 @@ impl<'a> Reporter<'a> {
             non_uniform_entropy: value(&self.non_uniform_entropy),
             precision: value(&self.precision),
             ambiguity: value(&self.ambiguity),
+            information_gain: self.information_gain.as_ref().map(|measure| value(measure)),
             kl_divergence: divergence::kl_divergence(self.cells, table, released),
             query_error: self
                 .query_error

@@ -5,6 +5,7 @@
 //! texts alone, so a wrong label, a wrong class table or a wrong suppression cannot hide. Every check is made even if an
 //! earlier one failed, except that cells are not looked at when the rows or columns themselves make no sense.
 
+mod cuts;
 mod models;
 mod population;
 mod privacy;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::release::{Recipe, Rendered};
+use super::subtree::Recoded;
 use super::table::{Schema, Table};
 use crate::declaration::{Fraction, Role, RowOrder, SuppressedRows};
 use regroup::Classes;
@@ -242,6 +244,7 @@ impl<'a> Verifier<'a> {
         };
         let generalised =
             self.schema.attributes()[position].declaration.role == Role::QuasiIdentifying;
+        let cut = cuts::Cut::of(self.schema, self.recipe.recoding, position);
         let mut expected: Vec<Option<Expected<'a>>> = vec![None; source.dictionary.len() + 1];
         let mut wrong = 0u64;
         for &row in released {
@@ -250,7 +253,10 @@ impl<'a> Verifier<'a> {
             let expected = known.get_or_insert_with(|| {
                 let value = source.dictionary.value(code);
                 if generalised {
-                    ancestor(self.schema, self.recipe, position, value)
+                    match &cut {
+                        Some(cut) => cut.expected(value),
+                        None => ancestor(self.schema, self.recipe.recoding, position, value),
+                    }
                 } else {
                     Expected::Input(value)
                 }
@@ -260,13 +266,22 @@ impl<'a> Verifier<'a> {
         let (check, what) = if generalised {
             (
                 format!("labels of `{name}`"),
-                "ancestors of their input at the level",
+                "the ancestors of their input that the policy states",
             )
         } else {
             (format!("cells of `{name}`"), "equal to their input")
         };
         let failure = (wrong > 0).then(|| format!("{wrong} cells are not {what}"));
         self.check(&check, failure);
+        if let Some(cut) = cut.filter(|_| generalised) {
+            let name = name.to_owned();
+            let cells = released.iter().map(|&row| {
+                let code = source.codes[self.rendered.order[row] as usize];
+                (code, self.rendered.cell(row, column))
+            });
+            let failure = cut.check(&source.dictionary, cells);
+            self.check(&format!("cut of `{name}`"), failure);
+        }
     }
 }
 
@@ -291,7 +306,7 @@ impl Expected<'_> {
 
 fn ancestor<'a>(
     schema: &Schema,
-    recipe: &Recipe<'_>,
+    recoding: Recoded<'_>,
     position: usize,
     value: Option<&str>,
 ) -> Expected<'a> {
@@ -300,7 +315,10 @@ fn ancestor<'a>(
         .hierarchy
         .as_ref()
         .and_then(|hierarchy| hierarchy.path(value).ok());
-    let level = recipe.levels.get(&attribute.declaration.name).copied();
+    let level = match recoding {
+        Recoded::FullDomain(levels) => levels.get(&attribute.declaration.name).copied(),
+        Recoded::Subtree { .. } => None,
+    };
     match (path, level) {
         (Some(mut path), Some(level)) if level < path.len() => {
             Expected::Label(path.swap_remove(level))

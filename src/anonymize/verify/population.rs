@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Verifier;
 use super::regroup::Classes;
+use crate::anonymize::subtree::Recoded;
 use crate::anonymize::table::Population;
 use crate::declaration::Fraction;
 
@@ -43,7 +44,11 @@ impl Verifier<'_> {
         for position in classes.positions(self.rendered) {
             let attribute = &self.schema.attributes()[position];
             let hierarchy = attribute.hierarchy.as_ref()?;
-            let level = *self.recipe.levels.get(&attribute.declaration.name)?;
+            // Cuts are not compared with a population: such a demand is refused.
+            let Recoded::FullDomain(levels) = self.recipe.recoding else {
+                return None;
+            };
+            let level = *levels.get(&attribute.declaration.name)?;
             let column = population.columns.get(position)?.as_ref()?;
             let values = std::iter::once(None).chain(column.dictionary.iter().map(Some));
             let of_codes = values.map(|value| {

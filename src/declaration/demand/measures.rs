@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::parse::uuid;
 use super::privacy::quasi_identifier;
 use super::{
-    Aggregate, ClassificationDemand, LossDemand, Objective, PopulationDemand, Recommend,
-    ReportedMeasure,
+    Aggregate, ClassificationDemand, LossDemand, Objective, PopulationDemand, Recoding, Recommend,
+    ReportedMeasure, Score,
 };
 use crate::declaration::cursor::Cursor;
 use crate::declaration::object::Object;
@@ -33,6 +33,7 @@ const OBJECTIVES: Words<Objective> = Words {
         ("ambiguity", Objective::Ambiguity),
         ("classification", Objective::Classification),
         ("average_risk", Objective::AverageRisk),
+        ("information_gain", Objective::InformationGain),
     ],
     planned: &["information_loss", "sensitive_entropy"],
 };
@@ -70,9 +71,17 @@ const RECOMMENDATIONS: Words<Recommend> = Words {
 };
 
 /// The objectives of a demand.
-pub(super) fn objectives(demand: &Object<'_>, faults: &mut Faults) -> Option<Vec<Objective>> {
+pub(super) fn objectives(
+    demand: &Object<'_>,
+    recoding: Recoding,
+    faults: &mut Faults,
+) -> Option<Vec<Objective>> {
     let Some(cursor) = demand.optional("objectives") else {
-        return Some(vec![Objective::GeneralizationDepth, Objective::Suppression]);
+        let first = match recoding {
+            Recoding::FullDomain => Objective::GeneralizationDepth,
+            Recoding::Subtree => Objective::Loss,
+        };
+        return Some(vec![first, Objective::Suppression]);
     };
     let elements = cursor.list(faults)?;
     if !(1..=MOST_OBJECTIVES).contains(&elements.len()) {
@@ -85,6 +94,15 @@ pub(super) fn objectives(demand: &Object<'_>, faults: &mut Faults) -> Option<Vec
         if objective.is_some() && objectives.contains(&objective) {
             let detail = "the objective is already named";
             faults.push(element.fault(FaultCode::DuplicateValue, detail));
+        }
+        let is_by_level = matches!(
+            objective,
+            Some(Objective::GeneralizationDepth | Objective::Precision)
+        );
+        if is_by_level && recoding == Recoding::Subtree {
+            let detail =
+                "the objective measures the level of an attribute, and a cut has none; use `loss`";
+            faults.push(element.fault(FaultCode::NotSupported, detail));
         }
         objectives.push(objective);
     }
@@ -175,6 +193,24 @@ pub(super) fn require_target(
         let detail = "the objective `classification` needs the attribute that it predicts";
         faults.push(demand.fault_in("target", FaultCode::MissingField, detail));
     }
+}
+
+/// The attribute that information is told of where none is named: the first sensitive one.
+pub(super) fn usual_target(
+    demand: &Object<'_>,
+    dataset: &DatasetDeclaration,
+    objectives: &[Objective],
+    score: Score,
+    faults: &mut Faults,
+) -> Option<String> {
+    let mut attributes = dataset.attributes.iter();
+    let sensitive = attributes.find(|attribute| attribute.role == Role::Sensitive);
+    let is_needed = objectives.contains(&Objective::InformationGain) || score == Score::Information;
+    if is_needed && sensitive.is_none() {
+        let detail = "information is told of an attribute, and the dataset has no sensitive one to be it by default";
+        faults.push(demand.fault_in("target", FaultCode::MissingField, detail));
+    }
+    sensitive.map(|attribute| attribute.name.clone())
 }
 
 /// The attribute that `classification` predicts.

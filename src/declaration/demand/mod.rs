@@ -10,7 +10,7 @@ mod search;
 
 pub use objective::{
     Aggregate, ClassificationDemand, LossDemand, Objective, PopulationDemand, Recommend,
-    ReportedMeasure,
+    ReportedMeasure, Score,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -45,10 +45,11 @@ pub struct Demand {
     #[schema(required = false)]
     pub loss: LossDemand,
     /// Weight per quasi-identifier, above 0 and at most 1e9, default 1; used by `generalization_depth`,
-    /// `loss` and `precision`.
+    /// `loss` and `precision`, and by the score `loss`.
     #[serde(default)]
     pub weights: std::collections::BTreeMap<String, f64>,
-    /// The attribute that `classification` predicts, sensitive or insensitive.
+    /// The attribute that `classification` predicts and `information_gain` and the score `information` tell of,
+    /// sensitive or insensitive. Where one is read, the first sensitive attribute if absent (`classification` names its own).
     #[serde(default)]
     pub target: Option<String>,
     /// How `classification` is computed.
@@ -76,6 +77,8 @@ pub enum Recoding {
     /// One level per attribute, applied to every row.
     #[default]
     FullDomain,
+    /// One cut through the tree of each attribute, applied to every row: branches may end at different levels.
+    Subtree,
 }
 
 /// A search and its settings. Settings that a method does not use are refused, unless they are the defaults.
@@ -84,13 +87,16 @@ pub struct Search {
     /// Which search.
     #[schema(required = false)]
     pub method: SearchMethod,
-    /// Policies per generation (`nsga2`), 4 to 10,000.
+    /// What steps are chosen by (`tds`, `bug`, `hybrid`, `genetic_cuts`; `auto` with `subtree`).
+    #[serde(default)]
+    pub score: Score,
+    /// Policies per generation (`nsga2`, `genetic_cuts`), 4 to 10,000.
     #[schema(required = false, minimum = 4, maximum = 10_000)]
     pub population: usize,
-    /// Generations (`nsga2`), 1 to 100,000.
+    /// Generations (`nsga2`, `genetic_cuts`), 1 to 100,000.
     #[schema(required = false, minimum = 1, maximum = 100_000)]
     pub generations: usize,
-    /// Probability that a gene mutates (`nsga2`); absent: `max(1/q, 0.05)`.
+    /// Probability that a gene mutates; absent: `max(1/q, 0.05)` (`nsga2`), 1 over the inner nodes (`genetic_cuts`).
     pub mutation_probability: Option<f64>,
     /// Boxes by which a front is thinned out (`nsga2`); absent: it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,7 +104,8 @@ pub struct Search {
     /// Seed of every random choice, of the search and of the release's row order.
     #[schema(required = false)]
     pub seed: u64,
-    /// Most distinct policies evaluated.
+    /// Most distinct policies evaluated; of cuts, most steps and cuts judged as a whole. Where the greedy ways led is
+    /// judged in any case.
     pub max_evaluations: Option<u64>,
     /// Most seconds searched, above 0 and at most 1e9.
     pub max_seconds: Option<f64>,
@@ -111,7 +118,7 @@ pub struct Search {
 #[serde(rename_all = "snake_case")]
 pub enum SearchMethod {
     /// Up to the configured search space, `exact` with the policies of a short heuristic search to start from; beyond,
-    /// `local_search` for one objective and `nsga2` for several.
+    /// `local_search` for one objective and `nsga2` for several. With `subtree`: `hybrid`.
     Auto,
     /// Judges or excludes every policy, and proves it.
     Exact,
@@ -123,6 +130,14 @@ pub enum SearchMethod {
     Random,
     /// One given policy, checked.
     Fixed,
+    /// Cuts by top-down specialisation.
+    Tds,
+    /// Cuts by bottom-up generalisation, then specialisation.
+    Bug,
+    /// Cuts by both.
+    Hybrid,
+    /// Multi-objective genetic search over cuts, from what `hybrid` finds.
+    GeneticCuts,
 }
 
 /// Sides of the boxes of a front (algorithms.md D.9): of the policies in one box, at most the one nearest to the box's

@@ -28,6 +28,19 @@ pub enum Objective {
     Classification,
     /// Released classes over released records, `0..=1`.
     AverageRisk,
+    /// Bits that a row's class tells of its `target` value; maximised.
+    InformationGain,
+}
+
+/// What a step of a search of cuts is chosen by (algorithms.md C.2), over the anonymity that it costs or brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Score {
+    /// Loss of the taxonomy: the leaves under released values.
+    #[default]
+    Loss,
+    /// Information on the `target`. With a sensitive target, what is gained is disclosure too.
+    Information,
 }
 
 /// A measure of utility that is reported only where it is asked for, because it takes longer (algorithms.md D.7).

@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::privacy::{binding_models, models};
 use super::{
-    Demand, MeasureDemand, Recoding, ReleaseChoice, ReleaseDemand, RowOrder, SuppressedRows,
-    measures, search,
+    Demand, MeasureDemand, Objective, PopulationDemand, PrivacyModel, Recoding, ReleaseChoice,
+    ReleaseDemand, RowOrder, SuppressedRows, measures, search,
 };
 use crate::declaration::cursor::Cursor;
 use crate::declaration::words::Words;
@@ -37,8 +37,11 @@ const YEARS: RangeInclusive<u64> = 1900..=9999;
 
 const RECODINGS: Words<Recoding> = Words {
     noun: "recoding",
-    legal: &[("full_domain", Recoding::FullDomain)],
-    planned: &["subtree", "local", "microaggregation"],
+    legal: &[
+        ("full_domain", Recoding::FullDomain),
+        ("subtree", Recoding::Subtree),
+    ],
+    planned: &["local", "microaggregation"],
 };
 
 const RELEASE_CHOICES: Words<ReleaseChoice> = Words {
@@ -69,6 +72,24 @@ pub(super) fn demand(body: &Value, dataset: &DatasetDeclaration) -> Result<Deman
     faults.finish(demand)
 }
 
+/// Cuts are grown over the values of the rows: a population's values may have no place in them.
+fn refuse_populations(
+    privacy: Option<&[PrivacyModel]>,
+    risk: Option<PopulationDemand>,
+    faults: &mut Faults,
+) {
+    let models = privacy.unwrap_or_default().iter().enumerate();
+    let models = models.filter(|(_, model)| model.population().is_some());
+    let risks = risk.and_then(|known| known.population).into_iter();
+    let places = models
+        .map(|(index, _)| format!("/privacy/{index}/population"))
+        .chain(risks.map(|_| "/risk/population".to_owned()));
+    for place in places {
+        let detail = "a population is compared with `recoding`: `full_domain` only";
+        faults.push(Fault::at(place, FaultCode::NotSupported, detail));
+    }
+}
+
 fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) -> Option<Demand> {
     let object = Cursor::root(body).object(faults)?;
     object.only(DEMAND_FIELDS, faults);
@@ -83,8 +104,9 @@ fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) ->
         .map_or(Some(Recoding::default()), |cursor| {
             cursor.word(&RECODINGS, faults)
         });
-    let search = search::search(&object, dataset, faults);
-    let objectives = measures::objectives(&object, faults);
+    let kind = recoding.unwrap_or_default();
+    let search = search::search(&object, kind, dataset, faults);
+    let objectives = measures::objectives(&object, kind, faults);
     if let (Some(search), Some(objectives)) = (&search, &objectives) {
         search::fit_objectives(&object, search, objectives, faults);
     }
@@ -92,10 +114,21 @@ fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) ->
     let weights = measures::weights(&object, dataset, faults);
     measures::require_target(&object, objectives.as_deref(), faults);
     let target = object.optional("target");
-    let target = target.map(|cursor| measures::target(&cursor, dataset, faults));
+    let mut target = target.map(|cursor| measures::target(&cursor, dataset, faults));
+    if let (None, Some(objectives), Some(search)) = (&target, &objectives, &search) {
+        let is_read = kind == Recoding::Subtree || objectives.contains(&Objective::InformationGain);
+        let is_named = objectives.contains(&Objective::Classification);
+        if is_read && !is_named {
+            let usual = measures::usual_target(&object, dataset, objectives, search.score, faults);
+            target = usual.map(Some);
+        }
+    }
     let classification = measures::classification(&object, faults);
     let risk = object.optional("risk");
     let risk = risk.map(|cursor| measures::population(&cursor, faults));
+    if kind == Recoding::Subtree {
+        refuse_populations(privacy.as_deref(), risk.flatten(), faults);
+    }
     let measures = measures::reported(&object, faults);
     let recommend = measures::recommend(&object, faults);
     let release = object.optional("release");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::privacy::quasi_identifier;
-use super::{Epsilon, Levels, Objective, Search, SearchMethod, measures};
+use super::{Epsilon, Levels, Objective, Recoding, Score, Search, SearchMethod, measures};
 use crate::anonymize::hierarchy::Hierarchy;
 use crate::declaration::cursor::Cursor;
 use crate::declaration::object::Object;
@@ -22,21 +22,23 @@ const METHODS: Words<SearchMethod> = Words {
         ("local_search", SearchMethod::LocalSearch),
         ("random", SearchMethod::Random),
         ("fixed", SearchMethod::Fixed),
+        ("tds", SearchMethod::Tds),
+        ("bug", SearchMethod::Bug),
+        ("hybrid", SearchMethod::Hybrid),
+        ("genetic_cuts", SearchMethod::GeneticCuts),
     ],
-    planned: &[
-        "datafly",
-        "tds",
-        "bug",
-        "hybrid",
-        "genetic_cuts",
-        "mondrian",
-        "mdav",
-        "mo_obam",
-    ],
+    planned: &["datafly", "mondrian", "mdav", "mo_obam"],
+};
+
+const SCORES: Words<Score> = Words {
+    noun: "score",
+    legal: &[("loss", Score::Loss), ("information", Score::Information)],
+    planned: &[],
 };
 
 const FIELDS: &[&str] = &[
     "method",
+    "score",
     "population",
     "generations",
     "mutation_probability",
@@ -47,13 +49,14 @@ const FIELDS: &[&str] = &[
     "levels",
 ];
 
-/// Fields that only `nsga2` reads (and `auto`, which may choose it).
+/// Fields that only genetic searches read (and `auto`, which may choose one).
 const GENETIC_FIELDS: &[&str] = &["population", "generations", "mutation_probability"];
 
 impl Default for Search {
     fn default() -> Self {
         Self {
             method: SearchMethod::Auto,
+            score: Score::default(),
             population: 100,
             generations: 50,
             mutation_probability: None,
@@ -69,6 +72,7 @@ impl Default for Search {
 /// The search of a demand, all defaults if absent.
 pub(super) fn search(
     demand: &Object<'_>,
+    recoding: Recoding,
     dataset: &DatasetDeclaration,
     faults: &mut Faults,
 ) -> Option<Search> {
@@ -84,8 +88,12 @@ pub(super) fn search(
             cursor.word(&METHODS, faults)
         });
     if let Some(method) = method {
-        refuse_unused(&object, method, faults);
+        refuse_unfit(&object, method, recoding, faults);
+        refuse_unused(&object, method, recoding, faults);
     }
+    let score = object
+        .optional("score")
+        .map_or(Some(defaults.score), |cursor| cursor.word(&SCORES, faults));
     let before = faults.count();
     let mut whole = |name: &str, range| {
         let cursor = object.optional(name)?;
@@ -122,6 +130,7 @@ pub(super) fn search(
     (faults.count() == before).then_some(())?;
     Some(Search {
         method: method?,
+        score: score?,
         population: size(population).unwrap_or(defaults.population),
         generations: size(generations).unwrap_or(defaults.generations),
         mutation_probability: probability,
@@ -133,10 +142,50 @@ pub(super) fn search(
     })
 }
 
+/// Refuses a method that does not search what the recoding asks for.
+fn refuse_unfit(
+    object: &Object<'_>,
+    method: SearchMethod,
+    recoding: Recoding,
+    faults: &mut Faults,
+) {
+    let is_fit = match method {
+        SearchMethod::Auto => true,
+        SearchMethod::Exact
+        | SearchMethod::Nsga2
+        | SearchMethod::LocalSearch
+        | SearchMethod::Random
+        | SearchMethod::Fixed => recoding == Recoding::FullDomain,
+        SearchMethod::Tds
+        | SearchMethod::Bug
+        | SearchMethod::Hybrid
+        | SearchMethod::GeneticCuts => recoding == Recoding::Subtree,
+    };
+    let Some(cursor) = object.optional("method").filter(|_| !is_fit) else {
+        return;
+    };
+    let detail = match recoding {
+        Recoding::FullDomain => "the method searches cuts: it goes with `recoding`: `subtree` only",
+        Recoding::Subtree => {
+            "the method searches levels: with `recoding`: `subtree` use `auto`, `tds`, `bug`, `hybrid` or `genetic_cuts`"
+        }
+    };
+    faults.push(cursor.fault(FaultCode::NotSupported, detail));
+}
+
 /// Refuses settings that the method would ignore, unless they are the defaults: those change nothing, and a demand that
 /// was read back from a job's record may be sent again.
-fn refuse_unused(object: &Object<'_>, method: SearchMethod, faults: &mut Faults) {
-    let is_genetic = matches!(method, SearchMethod::Nsga2 | SearchMethod::Auto);
+fn refuse_unused(
+    object: &Object<'_>,
+    method: SearchMethod,
+    recoding: Recoding,
+    faults: &mut Faults,
+) {
+    let is_genetic = match method {
+        SearchMethod::Nsga2 | SearchMethod::GeneticCuts => true,
+        SearchMethod::Auto => recoding == Recoding::FullDomain,
+        _ => false,
+    };
     let defaults = Search::default();
     for name in GENETIC_FIELDS.iter().filter(|_| !is_genetic) {
         let default = match *name {
@@ -147,7 +196,9 @@ fn refuse_unused(object: &Object<'_>, method: SearchMethod, faults: &mut Faults)
         if let Some(cursor) = object.optional(name)
             && !cursor.is(&default)
         {
-            let detail = format!("`{name}` is a setting of `nsga2` and `auto` only");
+            let detail = format!(
+                "`{name}` is a setting of `nsga2`, `genetic_cuts` and full-domain `auto` only"
+            );
             faults.push(cursor.fault(FaultCode::UnknownField, detail));
         }
     }
@@ -155,6 +206,13 @@ fn refuse_unused(object: &Object<'_>, method: SearchMethod, faults: &mut Faults)
         && let Some(cursor) = object.optional("epsilon")
     {
         let detail = "`epsilon` is a setting of `nsga2` only";
+        faults.push(cursor.fault(FaultCode::UnknownField, detail));
+    }
+    if recoding == Recoding::FullDomain
+        && let Some(cursor) = object.optional("score")
+        && !cursor.is(&json!(defaults.score))
+    {
+        let detail = "`score` is a setting of searches of cuts, with `recoding`: `subtree`";
         faults.push(cursor.fault(FaultCode::UnknownField, detail));
     }
     if method != SearchMethod::Fixed

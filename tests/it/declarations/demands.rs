@@ -244,7 +244,7 @@ fn models_of_distributions_and_means_do_not_bound_a_class() {
 fn known_words_that_are_not_built_are_told_apart_from_unknown_ones() {
     let result = demand(&json!({
         "privacy": [{ "model": "k_map", "k": 5, "population": {} }, { "model": "q_anonymity" }],
-        "recoding": "subtree",
+        "recoding": "local",
         "search": { "method": "mondrian" },
         "objectives": ["loss", "information_loss", "los", "loss"],
         "suppresion_limit": 0.1,
@@ -300,6 +300,56 @@ fn a_population_is_named_by_its_id_and_limits_are_in_order() {
     assert_eq!(parsed.populations().len(), 1);
     let stored = serde_json::to_value(&parsed).unwrap();
     assert_eq!(serde_json::from_value::<Demand>(stored).unwrap(), parsed);
+}
+
+#[test]
+fn methods_settings_and_objectives_of_cuts_go_with_cuts() {
+    let whole = |more: Value| {
+        let mut body = json!({ "privacy": [{ "model": "k_anonymity", "k": 2 }] });
+        for (name, value) in more.as_object().unwrap() {
+            body[name] = value.clone();
+        }
+        demand(&body)
+    };
+    for method in ["tds", "bug", "hybrid", "genetic_cuts"] {
+        assert_places(
+            whole(json!({ "search": { "method": method } })),
+            &[("/search/method", FaultCode::NotSupported)],
+        );
+        let cuts = whole(json!({ "recoding": "subtree", "search": { "method": method } })).unwrap();
+        assert_eq!(cuts.objectives, [Objective::Loss, Objective::Suppression]);
+        assert_eq!(cuts.target.as_deref(), Some("diagnosis"));
+    }
+    for method in ["exact", "nsga2", "random"] {
+        assert_places(
+            whole(json!({ "recoding": "subtree", "search": { "method": method } })),
+            &[("/search/method", FaultCode::NotSupported)],
+        );
+    }
+    assert_places(
+        whole(
+            json!({ "recoding": "subtree", "search": { "population": 12, "score": "igpl" },
+            "objectives": ["generalization_depth", "precision", "loss"] }),
+        ),
+        &[
+            ("/search/population", FaultCode::UnknownField),
+            ("/search/score", FaultCode::UnknownValue),
+            ("/objectives/0", FaultCode::NotSupported),
+            ("/objectives/1", FaultCode::NotSupported),
+        ],
+    );
+    assert_places(
+        whole(json!({ "search": { "score": "information" } })),
+        &[("/search/score", FaultCode::UnknownField)],
+    );
+    let gained = whole(json!({ "objectives": ["information_gain"], "target": "charge" })).unwrap();
+    assert_eq!(gained.target.as_deref(), Some("charge"));
+    // What was read back from a record may be sent again.
+    let stored = whole(json!({ "recoding": "subtree", "search": { "method": "tds" } })).unwrap();
+    assert_eq!(
+        demand(&serde_json::to_value(&stored).unwrap()).unwrap(),
+        stored
+    );
 }
 
 #[test]
@@ -475,6 +525,21 @@ fn a_release_demand_has_defaults_and_refuses_the_rest() {
             ("/solution_id", FaultCode::MissingField),
             ("/row_order", FaultCode::UnknownValue),
             ("/columns/1", FaultCode::DuplicateColumn),
+        ],
+    );
+}
+
+#[test]
+fn cuts_are_not_compared_with_a_population() {
+    let id = "00000000-0000-0000-0000-000000000007";
+    let body = json!({ "recoding": "subtree",
+        "privacy": [{ "model": "k_anonymity", "k": 2 }, { "model": "k_map", "k": 3, "population": id }],
+        "risk": { "population": id } });
+    assert_places(
+        demand(&body),
+        &[
+            ("/privacy/1/population", FaultCode::NotSupported),
+            ("/risk/population", FaultCode::NotSupported),
         ],
     );
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kindred::anonymize::classes::suppress;
 use kindred::anonymize::release::{Recipe, render};
+use kindred::anonymize::subtree::Recoded;
 use kindred::anonymize::verify::verify;
 use kindred::declaration::{Fraction, RowOrder, SuppressedRows};
 use proptest::prelude::*;
@@ -309,7 +310,7 @@ proptest! {
         let out = suppressed.iter().filter(|&&out| out).count() as u64;
         prop_assert_eq!((measured.violating_rows, measured.satisfied), (out, out == 0));
         let recipe = Recipe {
-            levels: &levels, privacy: &models, row_order: RowOrder::Shuffled, seed: 3, columns: None,
+            recoding: Recoded::FullDomain(&levels), privacy: &models, row_order: RowOrder::Shuffled, seed: 3, columns: None,
             suppressed_rows: SuppressedRows::Omit,
         };
         let rendered = render(&data.table, &data.schema, &recipe).unwrap();

@@ -1,6 +1,7 @@
 //! Releases whose rows break a model: the verifier finds them, whatever the engine said.
 
 use kindred::anonymize::release::{Recipe, Rendered, render};
+use kindred::anonymize::subtree::Recoded;
 use kindred::anonymize::verify::verify;
 use kindred::declaration::{Fraction, PrivacyModel, RowOrder, SuppressedRows};
 use serde_json::json;
@@ -32,7 +33,7 @@ fn the_verifier_finds_a_class_that_should_have_been_suppressed() {
         let asked = data.demand(&json!({ "privacy": [k(2), model] })).privacy;
         let levels = [("grp".to_owned(), 0)].into();
         let recipe = Recipe {
-            levels: &levels,
+            recoding: Recoded::FullDomain(&levels),
             privacy: &asked,
             row_order: RowOrder::Input,
             seed: 0,
@@ -71,7 +72,7 @@ fn the_verifier_finds_risks_above_their_limits() {
         let asked: Vec<PrivacyModel> = data.demand(&json!({ "privacy": [k(1), model] })).privacy;
         let levels = [("grp".to_owned(), 0)].into();
         let recipe = Recipe {
-            levels: &levels,
+            recoding: Recoded::FullDomain(&levels),
             privacy: &asked,
             row_order: RowOrder::Input,
             seed: 0,

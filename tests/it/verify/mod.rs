@@ -6,6 +6,7 @@ mod rendered;
 mod tampered;
 
 use kindred::anonymize::release::{Recipe, Rendered, render};
+use kindred::anonymize::subtree::Recoded;
 use kindred::anonymize::table::{BlockBuilder, Schema, Table};
 use kindred::anonymize::verify::{Verification, VerificationFailure, verify};
 use kindred::declaration::{
@@ -65,7 +66,7 @@ impl Case {
 
     fn recipe(&self) -> Recipe<'_> {
         Recipe {
-            levels: &self.levels,
+            recoding: Recoded::FullDomain(&self.levels),
             privacy: &self.privacy,
             row_order: self.row_order,
             seed: 7,
