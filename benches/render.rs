@@ -6,6 +6,7 @@ mod adult;
 
 use divan::counter::ItemsCount;
 use kindred::anonymize::release::{Recipe, Rendered, render};
+use kindred::anonymize::subtree::Recoded;
 use kindred::anonymize::table::{Schema, Table};
 use kindred::anonymize::verify::verify;
 use kindred::declaration::{Fraction, Levels, PrivacyModel, RowOrder, SuppressedRows};
@@ -29,7 +30,7 @@ fn levels() -> Levels {
 
 fn recipe(levels: &Levels) -> Recipe<'_> {
     Recipe {
-        levels,
+        recoding: Recoded::FullDomain(levels),
         privacy: PRIVACY,
         row_order: RowOrder::Shuffled,
         seed: 7,
