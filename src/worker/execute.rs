@@ -157,6 +157,7 @@ async fn search(context: &Context, lease: &Lease, watch: &Arc<Watch>) -> Result<
             outcome
         }
     };
+    watch.begin(budget);
     let mut running = std::pin::pin!(context.pool.run(work));
     let outcome = tokio::select! {
         outcome = &mut running => outcome,

@@ -5,7 +5,7 @@
 //! first reason of the former kind stays, but for a lost lease, after which nothing can be stored.
 
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
@@ -33,12 +33,27 @@ pub(super) struct Watch {
     /// 0: go on; 1: out of time; 2 and above: unwanted.
     stop: AtomicU8,
     progress: Mutex<Option<Progress>>,
+    /// When the search began, and how long it may go on.
+    time: OnceLock<(Instant, Duration)>,
     unwanted: CancellationToken,
 }
 
 const OUT_OF_TIME: u8 = 1;
 
 impl Watch {
+    /// The search begins, and is told to end after so long.
+    pub(super) fn begin(&self, budget: Duration) {
+        // An attempt searches once.
+        let _ = self.time.set((Instant::now(), budget));
+    }
+
+    /// Share of its time that the search has used up.
+    fn time_used(&self) -> f64 {
+        self.time.get().map_or(0.0, |(begun, budget)| {
+            begun.elapsed().as_secs_f64() / budget.as_secs_f64()
+        })
+    }
+
     pub(super) fn out_of_time(&self) {
         // Fails if there is a reason already, which outranks this one or is the same.
         let _ = self
@@ -102,7 +117,9 @@ impl Observer for Watch {
         }
     }
 
-    fn report(&self, progress: Progress) {
+    /// A search that goes on until its time is up is as far as its time is.
+    fn report(&self, mut progress: Progress) {
+        progress.fraction = progress.fraction.max(self.time_used()).min(1.0);
         // Whoever holds the lock is taking or giving a note as fresh as this one.
         if let Ok(mut latest) = self.progress.try_lock() {
             *latest = Some(progress);
