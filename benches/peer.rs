@@ -3,18 +3,31 @@
 //! `cargo bench --profile fast --bench peer -- CASE...` with `KINDRED_BENCH_DATA` naming the folder of the public files
 //! (one folder per data set, as in data/README.md). A case is `DATA:OBJECTIVE:LIMIT:K[:ATTRIBUTE=L]`; without any,
 //! the two of the bundled adult table are run. Prints the median of five and how many policies were judged.
+//! `DATA:OBJECTIVE:LIMIT:K::METHOD=SECONDS` searches by another method for so many seconds, with a seed for each of the
+//! five runs, and prints the median value of the first objective; `METHOD=SECONDS,EVALUATIONS` ends after so many
+//! evaluations as well.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use kindred::anonymize::table::{Schema, Table};
-use kindred::anonymize::{Limits, Outcome, Task, Unobserved, anonymize};
+use kindred::anonymize::{Limits, Observer, Outcome, Progress, Stop, Task, Unobserved, anonymize};
 use kindred::declaration::{DatasetDeclaration, Demand, Role};
 use kindred::ingest::{Format, Options, ingest};
 use serde_json::{Value, json};
 
 const RUNS: usize = 5;
+
+/// Ends a search at a time, as a worker does.
+struct Deadline(Instant);
+
+impl Observer for Deadline {
+    fn must_stop(&self) -> Option<Stop> {
+        (Instant::now() >= self.0).then_some(Stop::OutOfTime)
+    }
+    fn report(&self, _: Progress) {}
+}
 
 /// A public table.
 struct Data {
@@ -47,13 +60,14 @@ fn run(folder: &Path, case: &str) {
     let (name, objective) = (parts[0], parts[1]);
     let limit: f64 = parts[2].parse().expect("a limit");
     let k: u64 = parts[3].parse().expect("k");
+    let model = parts.get(4).copied().filter(|model| !model.is_empty());
     let data = load(
         folder,
         name,
-        parts.get(4).and_then(|model| model.split('=').next()),
+        model.and_then(|model| model.split('=').next()),
     );
     let mut privacy = vec![json!({ "model": "k_anonymity", "k": k })];
-    if let Some(model) = parts.get(4) {
+    if let Some(model) = model {
         let (attribute, l) = model.split_once('=').expect("attribute=l");
         let l: u64 = l.parse().expect("l");
         privacy.push(json!({ "model": "distinct_l_diversity", "attribute": attribute, "l": l }));
@@ -68,15 +82,25 @@ fn run(folder: &Path, case: &str) {
             body["loss"] = json!({ "aggregate": aggregate });
         }
     }
-    if let Some(extra) = parts.get(5) {
-        let (method, seconds) = extra.split_once('=').expect("method=seconds");
-        body["search"] =
-            json!({ "method": method, "max_seconds": seconds.parse::<f64>().expect("seconds") });
-    }
-    let demand = Demand::parse(&body, &data.declaration).expect("a demand");
+    let timed = parts.get(5).map(|extra| {
+        let (method, ends) = extra.split_once('=').expect("method=seconds");
+        let (seconds, evaluations) = ends.split_once(',').unzip();
+        let seconds: f64 = seconds.unwrap_or(ends).parse().expect("seconds");
+        body["search"] = json!({ "method": method, "max_seconds": seconds });
+        if let Some(evaluations) = evaluations {
+            let evaluations: u64 = evaluations.parse().expect("evaluations");
+            body["search"]["max_evaluations"] = json!(evaluations);
+        }
+        seconds
+    });
     let mut times = Vec::new();
+    let mut values = Vec::new();
     let mut line = String::new();
-    for _ in 0..RUNS {
+    for seed in 0..RUNS {
+        if timed.is_some() {
+            body["search"]["seed"] = json!(seed);
+        }
+        let demand = Demand::parse(&body, &data.declaration).expect("a demand");
         let task = Task {
             table: &data.table,
             schema: &data.schema,
@@ -87,13 +111,21 @@ fn run(folder: &Path, case: &str) {
             },
         };
         let begun = Instant::now();
-        let outcome = anonymize(&task, &Unobserved).expect("an answer");
+        let deadline = timed.map(|seconds| Deadline(begun + Duration::from_secs_f64(seconds)));
+        let observer = deadline
+            .as_ref()
+            .map_or(&Unobserved as &dyn Observer, |by| by);
+        let outcome = anonymize(&task, observer).expect("an answer");
         times.push(begun.elapsed());
         let (Outcome::Front(front) | Outcome::Stopped(front)) = outcome else {
             "infeasible".clone_into(&mut line);
             continue;
         };
-        let first = &front.solutions[0];
+        let Some(first) = front.solutions.first() else {
+            "nothing found".clone_into(&mut line);
+            continue;
+        };
+        values.push(first.objectives[&front.objectives[0].name]);
         line = format!(
             "{} of {} policies, {} solutions, first {:?} suppressed {} {}",
             front.search.evaluations,
@@ -102,6 +134,16 @@ fn run(folder: &Path, case: &str) {
             first.objectives,
             first.suppressed_rows,
             serde_json::to_string(&first.recoding).expect("JSON"),
+        );
+    }
+    if timed.is_some() && values.len() == RUNS {
+        values.sort_by(f64::total_cmp);
+        line = format!(
+            "{} {:.5} (median of five seeds; {:.5} to {:.5}); the last: {line}",
+            parts[1],
+            values[RUNS / 2],
+            values[0],
+            values[RUNS - 1]
         );
     }
     times.sort();
