@@ -24,7 +24,7 @@ const LINES: [[&str; 4]; 6] = [
 type Row = (u8, usize, usize, usize, usize);
 
 #[derive(Debug, Clone)]
-struct Case {
+pub(super) struct Case {
     rows: Vec<Row>,
     by_subject: bool,
     k: u64,
@@ -37,7 +37,7 @@ fn value(number: usize) -> &'static str {
     ["a", "b", "c", "d", "e", "f", ""][number]
 }
 
-fn case() -> impl Strategy<Value = Case> {
+pub(super) fn case() -> impl Strategy<Value = Case> {
     let row = (0_u8..12, 0_usize..7, 0_usize..7, 0_usize..2, 0_usize..4);
     let limit = prop::sample::select(vec![0.0, 0.1, 0.3, 0.5, 1.0]);
     (
@@ -82,7 +82,7 @@ fn attributes(by_subject: bool) -> Vec<Value> {
 }
 
 impl Case {
-    fn data(&self) -> Data {
+    pub(super) fn data(&self) -> Data {
         let lines: Vec<String> = self.rows.iter().map(|row| texts(row).join(",")).collect();
         data(json!(attributes(self.by_subject)), &lines)
     }
@@ -95,7 +95,7 @@ impl Case {
         ])
     }
 
-    fn demand(&self, search: &Value, objectives: &[&str]) -> Value {
+    pub(super) fn demand(&self, search: &Value, objectives: &[&str]) -> Value {
         json!({
             "privacy": self.models(), "suppression_limit": self.limit, "search": search, "objectives": objectives,
         })
@@ -178,7 +178,7 @@ fn by_name(levels: [usize; 3]) -> kindred::declaration::Levels {
     names.into_iter().zip(levels).collect()
 }
 
-fn run(data: &Data, body: &Value, threads: usize) -> Outcome {
+pub(super) fn run(data: &Data, body: &Value, threads: usize) -> Outcome {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
@@ -197,7 +197,7 @@ fn run(data: &Data, body: &Value, threads: usize) -> Outcome {
     pool.install(|| anonymize(&task, &Unobserved).expect("it runs"))
 }
 
-fn front_of(outcome: Outcome) -> Front {
+pub(super) fn front_of(outcome: Outcome) -> Front {
     match outcome {
         Outcome::Front(front) | Outcome::Infeasible(_, front) | Outcome::Stopped(front) => front,
         Outcome::Cancelled => panic!("nobody cancelled"),
@@ -214,7 +214,7 @@ fn points(front: &Front) -> BTreeSet<([usize; 3], usize, usize)> {
     solutions.collect()
 }
 
-const BOTH: [&str; 2] = ["generalization_depth", "suppression"];
+pub(super) const BOTH: [&str; 2] = ["generalization_depth", "suppression"];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
@@ -265,6 +265,7 @@ proptest! {
             json!({ "method": "exact" }),
             json!({ "method": "nsga2", "population": 6, "generations": 3, "seed": seed }),
             json!({ "method": "random", "max_evaluations": 12, "seed": seed }),
+            json!({ "method": "nsga2", "population": 6, "generations": 3, "seed": seed, "epsilon": 0.2 }),
         ];
         let mut reversed = case.clone();
         reversed.rows.reverse();

@@ -24,6 +24,7 @@ mod populations;
 mod postgres;
 mod process;
 mod safe_harbor;
+mod searches;
 mod statements;
 mod store;
 mod subtree;

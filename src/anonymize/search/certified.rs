@@ -128,13 +128,13 @@ impl<'a, 'p> Proof<'a, 'p> {
         let size = order.len();
         while self.end.is_none() {
             batch.clear();
-            // Whatever stands before in the order is judged or excluded.
-            let settled = (size - order.len()) as u64;
-            self.problem.meter.settle(settled, self.problem.observer);
             while batch.len() < BATCH {
                 let Some(place) = order.next() else {
                     break;
                 };
+                // Whatever stands before in the order is judged or excluded, but for this batch.
+                let settled = (size - order.len() - 1 - batch.len()) as u64;
+                self.problem.meter.settle(settled, self.problem.observer);
                 let place = place as usize;
                 if self.judged[place] || u64::from(self.floors[place]) > self.problem.allowed {
                     continue;

@@ -199,6 +199,63 @@ async fn uc_56_a_search_space_beyond_64_bits_is_told_and_refused_for_exact(pool:
     );
 }
 
+// Seventy columns have more than 2^64 policies, and keys of more than 64 and 128 bits.
+#[sqlx::test]
+async fn uc_56_seventy_columns_are_searched_under_a_budget(pool: PgPool) {
+    let api = Api::new(pool).work();
+    let column = |number: usize| {
+        json!({"name": format!("q{number}"), "role": "quasi_identifying", "type": "integer",
+            "hierarchy": {"kind": "intervals", "origin": 0, "widths": [1, 2, 4], "lower": 0, "upper": 8}})
+    };
+    let columns: Vec<Value> = (0..70).map(column).collect();
+    let names: Vec<String> = (0..70).map(|number| format!("q{number}")).collect();
+    let mut csv = names.join(",");
+    for row in 0..24 {
+        let cells = (0..70).map(|column| ((row * column + row) % 7 % 8).to_string());
+        csv = format!("{csv}\n{}", cells.collect::<Vec<_>>().join(","));
+    }
+    let path = api.loaded(&json!(columns), &csv).await;
+    let size = "8470329472543003390683225006796419620513916015625";
+    assert_eq!(api.get(&path).await.ok(200)["search_space"], size);
+    for (objectives, method) in [
+        (json!(["loss"]), "local_search"),
+        (json!(["loss", "suppression"]), "nsga2"),
+    ] {
+        let mut demands = k_of(2, 0.5);
+        demands["objectives"] = objectives;
+        demands["search"] = json!({"method": "auto", "seed": 3, "max_evaluations": 300});
+        let job = api.job(&path, &demands).await;
+        assert_eq!(job["outcome"], "stopped", "{job}");
+        let front = api
+            .get(job["links"]["front"].as_str().unwrap())
+            .await
+            .ok(200);
+        let search = &front["search"];
+        assert_eq!(search["search_space"], size);
+        assert_eq!(
+            (&search["method"], &search["evaluations"]),
+            (&json!(method), &json!(300))
+        );
+        assert_eq!(
+            (&search["complete"], &search["certified"]),
+            (&json!(false), &json!(false))
+        );
+        assert!(
+            search["uncertified"].as_str().unwrap().contains(size),
+            "{search}"
+        );
+        let solutions = front["solutions"].as_array().unwrap();
+        assert!(!solutions.is_empty());
+        for solution in solutions {
+            assert_eq!(
+                solution["recoding"]["levels"].as_object().unwrap().len(),
+                70
+            );
+            assert!(solution["privacy"]["k"].as_u64().unwrap() >= 2);
+        }
+    }
+}
+
 #[sqlx::test]
 async fn uc_82_the_same_key_queues_one_job_even_at_once(pool: PgPool) {
     let api = Api::new(pool);

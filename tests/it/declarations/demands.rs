@@ -61,12 +61,17 @@ fn the_example_demand_of_the_contract_is_taken_and_its_stored_form_too() {
     assert_eq!(example.suppression_limit.floor_of(240), 72);
     assert_eq!(example.search.seed, 7);
     assert_eq!(example.release, Some(ReleaseChoice::Recommended));
-    for method in ["auto", "exact", "nsga2", "random", "fixed"] {
+    for method in ["auto", "exact", "nsga2", "local_search", "random", "fixed"] {
         let mut search = json!({ "method": method });
         if method == "fixed" {
             search["levels"] = json!({ "age": 1, "zip": 3, "sex": 0 });
         }
-        let demand = demand(&json!({ "search": search })).unwrap();
+        let objectives = json!(if method == "local_search" {
+            vec!["loss"]
+        } else {
+            vec!["loss", "suppression"]
+        });
+        let demand = demand(&json!({ "search": search, "objectives": objectives })).unwrap();
         let stored = serde_json::to_value(&demand).unwrap();
         assert_eq!(
             Demand::parse(&stored, &dataset()).unwrap(),

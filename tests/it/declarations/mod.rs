@@ -3,6 +3,7 @@
 
 mod datasets;
 mod demands;
+mod searches;
 
 use kindred::declaration::DatasetDeclaration;
 use kindred::fault::{Fault, FaultCode};
