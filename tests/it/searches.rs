@@ -15,20 +15,20 @@ use crate::tables::{ADULT, Data, adult, data, k};
 /// Keeps every note; stops after so many questions.
 #[derive(Default)]
 struct Notes {
-    notes: Mutex<Vec<Progress>>,
+    told: Mutex<Vec<Progress>>,
     asked: Mutex<u64>,
     stops_after: Option<u64>,
 }
 
 impl Observer for Notes {
     fn must_stop(&self) -> Option<Stop> {
-        let mut asked = self.asked.lock().unwrap();
+        let mut asked = self.asked.lock().expect("no poison");
         *asked += 1;
         let most = self.stops_after?;
         (*asked > most).then_some(Stop::OutOfTime)
     }
     fn report(&self, progress: Progress) {
-        self.notes.lock().unwrap().push(progress);
+        self.told.lock().expect("no poison").push(progress);
     }
 }
 
@@ -43,11 +43,11 @@ fn with(data: &Data, body: &Value, cache_bytes: usize, observer: &Notes) -> Outc
             cache_bytes,
         },
     };
-    anonymize(&task, observer).unwrap()
+    anonymize(&task, observer).expect("the task can be run")
 }
 
 fn text(front: &Front) -> String {
-    serde_json::to_string(front).unwrap()
+    serde_json::to_string(front).expect("JSON")
 }
 
 fn loss(search: &Value, models: &Value) -> Value {
@@ -238,7 +238,7 @@ fn progress_never_falls_and_tells_of_policies_excluded_as_well() {
         body["objectives"] = objectives;
         let notes = Notes::default();
         let front = front_of(with(&data, &body, 1 << 28, &notes));
-        let notes = notes.notes.into_inner().unwrap();
+        let notes = notes.told.into_inner().unwrap();
         assert!(notes.len() >= 10, "{search}: {} notes", notes.len());
         assert!(
             notes.is_sorted_by(|before, after| before.fraction <= after.fraction

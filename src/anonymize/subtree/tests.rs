@@ -63,7 +63,7 @@ fn with_run<T>(
         allowed: demand.suppression_limit.floor_of(rows.rows as u64),
         search: &demand.search,
         observer: &Unobserved,
-        meter: Meter::new(100, "testing"),
+        meter: Meter::new(Some(100), None, "testing"),
         cache_bytes: 0,
     };
     then(&Run::new(&problem, &demand))

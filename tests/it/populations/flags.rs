@@ -50,6 +50,7 @@ fn holds(rule: &Rule, table: &ClassTable, cells: &Cells) -> Vec<bool> {
 }
 
 #[derive(Default, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent findings")]
 struct Seen {
     absorbing_denied: bool,
     absorbing_refuted: bool,

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use kindred::anonymize::certificate::check;
 use kindred::anonymize::classes::suppress;
 use kindred::anonymize::release::{Recipe, Rendered, render};
+use kindred::anonymize::report::RecodingReport;
+use kindred::anonymize::subtree::Recoded;
 use kindred::anonymize::verify::verify;
 use kindred::anonymize::{Limits, Outcome, Task, Unobserved, anonymize};
 use kindred::declaration::{Fraction, RowOrder, SuppressedRows};
@@ -141,7 +143,7 @@ proptest! {
         let found = suppress(&data.table, &data.schema, &levels, &asked).expect("covered");
         prop_assert_eq!(&found.suppressed, &case.expected());
         let recipe = Recipe {
-            levels: &levels,
+            recoding: Recoded::FullDomain(&levels),
             privacy: &asked,
             row_order: RowOrder::Input,
             seed: 0,
@@ -208,7 +210,9 @@ proptest! {
             .solutions
             .iter()
             .map(|one| {
-                let kindred::anonymize::report::RecodingReport::FullDomain { levels } = &one.recoding;
+                let RecodingReport::FullDomain { levels } = &one.recoding else {
+                    unreachable!("levels were searched");
+                };
                 (levels["grp"] + 2 * levels["sex"], one.suppressed_rows)
             })
             .collect();
