@@ -290,9 +290,9 @@ fn a_population_is_named_by_its_id_and_limits_are_in_order() {
             ("/privacy/3/population", FaultCode::WrongType),
             ("/privacy/4/k", FaultCode::OutOfRange),
             ("/privacy/4/population", FaultCode::MissingField),
+            ("/risk", FaultCode::UnknownField),
             ("/measures/1", FaultCode::DuplicateValue),
             ("/measures/2", FaultCode::UnknownValue),
-            ("/risk", FaultCode::UnknownField),
         ],
     );
     // A share of the population bounds no class by itself; a k-map does.

@@ -63,7 +63,13 @@ fn a_constant_column_has_no_squares_and_nothing_is_reported_unasked() {
 
 #[test]
 fn the_error_of_queries_is_decided_by_the_seed_of_the_search() {
-    let data = ages();
+    let attributes = json!([
+        { "name": "age", "role": "quasi_identifying", "type": "integer",
+          "hierarchy": { "kind": "intervals", "origin": 0, "widths": [10] } },
+        plain("quasi_identifying", "sex"),
+    ]);
+    let line = |row: u32| format!("{},{}", row * row % 53, ["f", "m", "d"][row as usize % 3]);
+    let data = data(attributes, &(0..80).map(line).collect::<Vec<_>>());
     let at = |seed: u64, age: usize| {
         let front = data.front(&json!({
             "privacy": [k(1)], "measures": ["query_error"],
@@ -77,7 +83,7 @@ fn the_error_of_queries_is_decided_by_the_seed_of_the_search() {
             .unwrap()
     };
     near(at(3, 0), 0.0);
-    assert!(at(3, 1) > 0.0 && at(3, 2) > at(3, 1));
+    assert!(at(3, 1) > 0.0);
     let seeds: Vec<f64> = (0..5).map(|seed| at(seed, 2)).collect();
     near(at(3, 2), seeds[3]);
     assert!(
