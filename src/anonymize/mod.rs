@@ -149,3 +149,16 @@ pub enum Error {
         limit: u64,
     },
 }
+
+impl Error {
+    /// The stable code of a job that fails by it.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Uncovered { .. } | Self::PopulationUncovered { .. } => "hierarchy_missing_values",
+            Self::SearchSpaceTooLarge { .. } => "search_space_too_large",
+            // Demands are checked for that when they are made.
+            Self::MethodWithoutCuts => "internal",
+        }
+    }
+}

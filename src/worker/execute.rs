@@ -361,15 +361,7 @@ impl Failed {
     }
 
     fn from_search(error: &anonymize::Error) -> Self {
-        let code = match error {
-            anonymize::Error::Uncovered { .. } | anonymize::Error::PopulationUncovered { .. } => {
-                "hierarchy_missing_values"
-            }
-            anonymize::Error::SearchSpaceTooLarge { .. } => "search_space_too_large",
-            // Demands are checked for that when they are made.
-            anonymize::Error::MethodWithoutCuts => "internal",
-        };
-        Self::final_one(code, error.to_string())
+        Self::final_one(error.code(), error.to_string())
     }
 
     fn from_store(error: store::Error) -> Self {

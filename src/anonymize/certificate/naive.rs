@@ -160,11 +160,44 @@ impl<'a> Naive<'a> {
             let mut models = models.iter();
             !models.all(|model| self.meets_core(rows, model, &members))
         };
-        classes
-            .iter()
-            .filter(fails)
-            .map(|(_, rows)| rows.len() as u64)
-            .sum()
+        let (failing, kept): (Vec<_>, Vec<_>) = classes.iter().partition(fails);
+        let failing: u64 = failing.iter().map(|(_, rows)| rows.len() as u64).sum();
+        let kept = kept.iter().map(|(_, rows)| rows.len() as u64).collect();
+        failing + self.too_risky(kept, models)
+    }
+
+    /// Rows that leave for the mean risk, the smallest classes first. It bounds policies that generalise less where rows
+    /// are counted and every other model is absorbing; else it is no part of the core.
+    fn too_risky(&self, mut kept: Vec<u64>, models: &[PrivacyModel]) -> u64 {
+        let is_absorbing = models.iter().all(|model| {
+            matches!(
+                model,
+                PrivacyModel::KAnonymity { .. }
+                    | PrivacyModel::KMap { .. }
+                    | PrivacyModel::MaximumRisk { .. }
+                    | PrivacyModel::DistinctLDiversity { .. }
+                    | PrivacyModel::AverageRisk { .. }
+            )
+        });
+        if !is_absorbing || self.subjects.is_some() {
+            return 0;
+        }
+        let limits = models.iter().filter_map(|model| match model {
+            PrivacyModel::AverageRisk { max } => Some(max.to_f64()),
+            _ => None,
+        });
+        let Some(limit) = limits.reduce(f64::min) else {
+            return 0;
+        };
+        kept.sort_unstable_by(|left, right| right.cmp(left));
+        let mut left: u64 = kept.iter().sum();
+        let mut leaving = 0;
+        while kept.len() as f64 > limit * left as f64 + 1e-9 {
+            let Some(least) = kept.pop() else { break };
+            leaving += least;
+            left -= least;
+        }
+        leaving
     }
 
     fn meets_core(

@@ -50,7 +50,10 @@ fn holds(rule: &Rule, table: &ClassTable, cells: &Cells) -> Vec<bool> {
 }
 
 #[derive(Default, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "four independent findings")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "two flags, each denied and refuted"
+)]
 struct Seen {
     absorbing_denied: bool,
     absorbing_refuted: bool,

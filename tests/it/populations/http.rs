@@ -1,4 +1,5 @@
 //! Models of a population over HTTP, from submission to release.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use axum::http::Method;
 use serde_json::{Value, json};
