@@ -123,6 +123,7 @@ proptest! {
         k in 1_u64..5,
         l in 1_u64..3,
         entropy in any::<bool>(),
+        mean_risk in prop::option::of(1_u32..=8),
         limit in 0_u32..=10,
         objectives in prop::sample::subsequence(vec!["loss", "generalization_depth", "suppression"], 1..=3).prop_shuffle(),
     ) {
@@ -143,6 +144,9 @@ proptest! {
             "search": { "method": "exact" },
             "objectives": objectives,
         });
+        if let (Some(mean_risk), Some(models)) = (mean_risk, body["privacy"].as_array_mut()) {
+            models.push(json!({ "model": "average_risk", "max": f64::from(mean_risk) / 10.0 }));
+        }
         let solutions = |outcome: kindred::anonymize::Outcome| match outcome {
             kindred::anonymize::Outcome::Front(front)
             | kindred::anonymize::Outcome::Infeasible(_, front) => (front.solutions, front.certificate),
