@@ -1,0 +1,266 @@
+//! Series: one policy of subtree generalization kept up to date over a growing table (algorithms.md C.7).
+//!
+//! **The refinement rule.** Every row has a history: the class in which it stood in each release, or none. All rows of
+//! one history that was ever published form a *cohort*, and every cohort satisfies the privacy models by its own rows.
+//! Whatever releases an observer combines, the candidates for a subject are then a union of cohorts, and the models
+//! that a series takes are closed under union. So:
+//!
+//! - rows that arrive in a class are published together as one new cohort, or wait;
+//! - classes may always be merged (the cohorts stay what they are);
+//! - a class is split only if every cohort of it falls into parts that are empty or satisfy the models;
+//! - if rows leave, what leaves and what stays of their cohort must each be empty or satisfy the models; otherwise the
+//!   whole cohort is withheld from then on.
+//!
+//! An update reads and writes only what its rows touch, through an [`Index`]. The index holds *classes* (published rows,
+//! waiting rows), the *postings* (attribute, cut node) to classes, and the *cells*: rows of one tuple of
+//! quasi-identifying values within one cohort.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A cell's text; `None` is missing.
+pub type Value = Option<Arc<str>>;
+
+/// A row's place in its dataset: stable whatever is erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RowId {
+    /// Sequence of the batch, from 1.
+    pub batch: u32,
+    /// Row within the batch, from 0.
+    pub row: u32,
+}
+
+/// A row as a series keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeriesRow {
+    /// Where it came from.
+    pub id: RowId,
+    /// Keyed token of its subject, where one is declared.
+    pub subject: Option<[u8; 16]>,
+    /// Its quasi-identifying values, raw, in declared order.
+    pub quasi: Arc<[Value]>,
+    /// Its other releasable cells (sensitive and insensitive), in declared order.
+    pub carried: Arc<[Value]>,
+}
+
+/// A node of a quasi-identifier's hierarchy: a JSON array of the labels from the node up to the top (`null` for
+/// missing). It stays the same when later rows bring new values, and tells two nodes of one label apart.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeKey(pub Arc<str>);
+
+/// The cut node of each quasi-identifier, in declared order: what all rows of a class share.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClassKey(pub Arc<[NodeKey]>);
+
+/// Per quasi-identifier, the nodes whose children (or theirs) stand in the cut. A specialised node's parent is
+/// specialised. Nodes that no row has reached yet are not: a value that is new below an unspecialised node belongs to it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CutSet {
+    /// By quasi-identifier in declared order.
+    pub specialised: Vec<BTreeSet<NodeKey>>,
+}
+
+/// Number of a class, never used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClassId(pub u64);
+
+/// Number of a cohort, never used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CohortId(pub u64);
+
+/// Where the rows of a cell stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Standing {
+    /// Published in the class, as part of a cohort.
+    Published(CohortId),
+    /// Never published; waits since the update that should have made this version.
+    Waiting {
+        /// Version of the release that it arrived for.
+        since: u32,
+    },
+    /// Published once and withheld for good: part of its cohort left.
+    Withheld(CohortId),
+}
+
+/// A class of the series: rows of one [`ClassKey`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Class {
+    /// Its number.
+    pub id: ClassId,
+    /// Its cut nodes.
+    pub key: ClassKey,
+    /// Published rows.
+    pub rows: u64,
+    /// Rows that wait.
+    pub waiting: u64,
+    /// Least `since` of those; `None` if none waits.
+    pub waiting_since: Option<u32>,
+}
+
+/// Rows of one tuple of quasi-identifying values and one standing, within one class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cell {
+    /// The class whose cut nodes cover the tuple.
+    pub class: ClassId,
+    /// Where its rows stand.
+    pub standing: Standing,
+    /// The tuple.
+    pub quasi: Arc<[Value]>,
+    /// The rows, in order of id; never empty in an index.
+    pub rows: Vec<SeriesRow>,
+}
+
+/// What an update reads and writes. All calls come from one thread and see the writes before them. An implementation
+/// may cache; with a cold cache every answer is the same.
+pub trait Index {
+    /// Why an answer cannot be had.
+    type Error;
+
+    /// Classes by key, in the order of the keys.
+    ///
+    /// # Errors
+    /// The index's.
+    fn classes(&mut self, keys: &[ClassKey]) -> Result<Vec<Option<Class>>, Self::Error>;
+
+    /// Posting list: the classes whose cut node of a quasi-identifier is any of these, ascending by number.
+    ///
+    /// # Errors
+    /// The index's.
+    fn holding(&mut self, attribute: usize, nodes: &[NodeKey]) -> Result<Vec<Class>, Self::Error>;
+
+    /// Classes in which a row waits since this version or longer, ascending by number.
+    ///
+    /// # Errors
+    /// The index's.
+    fn waiting(&mut self, since: u32) -> Result<Vec<Class>, Self::Error>;
+
+    /// All cells of these classes, ascending by class, tuple and standing.
+    ///
+    /// # Errors
+    /// The index's.
+    fn cells_of(&mut self, classes: &[ClassId]) -> Result<Vec<Cell>, Self::Error>;
+
+    /// The waiting cells of these classes only, in the same order.
+    ///
+    /// # Errors
+    /// The index's.
+    fn waiting_cells_of(&mut self, classes: &[ClassId]) -> Result<Vec<Cell>, Self::Error>;
+
+    /// All cells of these tuples, in the same order.
+    ///
+    /// # Errors
+    /// The index's.
+    fn cells_at(&mut self, tuples: &[Arc<[Value]>]) -> Result<Vec<Cell>, Self::Error>;
+
+    /// All cells of these cohorts, in the same order.
+    ///
+    /// # Errors
+    /// The index's.
+    fn cells_in(&mut self, cohorts: &[CohortId]) -> Result<Vec<Cell>, Self::Error>;
+
+    /// Writes classes (with their postings), new or changed; a key belongs to one class at a time.
+    ///
+    /// # Errors
+    /// The index's.
+    fn put_classes(&mut self, classes: &[Class]) -> Result<(), Self::Error>;
+
+    /// Removes classes and their postings; their cells must be gone or moved first.
+    ///
+    /// # Errors
+    /// The index's.
+    fn remove_classes(&mut self, classes: &[ClassId]) -> Result<(), Self::Error>;
+
+    /// Writes cells; a cell without rows is removed. A cell is known by (tuple, standing).
+    ///
+    /// # Errors
+    /// The index's.
+    fn put_cells(&mut self, cells: &[Cell]) -> Result<(), Self::Error>;
+
+    /// Puts all cells of some classes into another, as they are: a merge costs no rewriting of rows.
+    ///
+    /// # Errors
+    /// The index's.
+    fn move_cells(&mut self, from: &[ClassId], to: ClassId) -> Result<(), Self::Error>;
+}
+
+/// Rows of a series, each in one of these: `received = released + pending + suppressed`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Not erased.
+    pub received: u64,
+    /// In the release of this version.
+    pub released: u64,
+    /// Waiting, for at most the allowed number of releases.
+    pub pending: u64,
+    /// Waiting for longer (they are still released when that becomes safe), or withheld for good.
+    pub suppressed: u64,
+    /// Classes with released rows.
+    pub classes: u64,
+}
+
+/// What is known of a cut node, so that an update need not visit all its classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NodeState {
+    /// Classes that hold it and have released rows.
+    pub classes: u64,
+    /// Those of them that have fewer rows than `specialize_factor` times the least class size.
+    pub small_classes: u64,
+    /// A cohort stands in the way of specialising it. Cohorts never grow, so only a merge ends that.
+    pub blocked: bool,
+}
+
+/// What a series keeps between updates beside its index. Its size depends on the hierarchies, not on the rows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct State {
+    /// Version of the last release; 0 before the first.
+    pub version: u32,
+    /// The cuts in force.
+    pub cuts: CutSet,
+    /// By quasi-identifier, the cut nodes that classes hold.
+    pub nodes: Vec<std::collections::BTreeMap<NodeKey, NodeState>>,
+    /// Number of the next class.
+    pub next_class: u64,
+    /// Number of the next cohort.
+    pub next_cohort: u64,
+    /// Updates made, with a release or without: the clock of waiting rows.
+    pub updates: u32,
+    /// Figures of the last release.
+    pub counts: Counts,
+}
+
+/// What came since the last update.
+#[derive(Debug, Clone, Default)]
+pub struct Events {
+    /// New rows.
+    pub added: Vec<SeriesRow>,
+    /// Rows that are erased, with their tuples.
+    pub erased: Vec<(RowId, Arc<[Value]>)>,
+}
+
+/// A row that a release shows in a class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// The row.
+    pub row: SeriesRow,
+    /// Its class.
+    pub class: ClassKey,
+    /// Its cohort.
+    pub cohort: CohortId,
+}
+
+/// What an update changes for whoever reads the releases.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Step {
+    /// Whether there is a new release (its version is the state's); otherwise nothing could be added or had to go.
+    pub is_release: bool,
+    /// Rows that are new in the release.
+    pub added: Vec<Shown>,
+    /// Rows that were there and stand in another class now, with the class before.
+    pub moved: Vec<(ClassKey, Shown)>,
+    /// Rows that were there and are there no more: erased or withheld.
+    pub withdrawn: Vec<RowId>,
+    /// Nodes put in the place of their children, and nodes replaced by their children, by quasi-identifier.
+    pub generalised: Vec<(usize, NodeKey)>,
+    /// See `generalised`.
+    pub specialised: Vec<(usize, NodeKey)>,
+}
