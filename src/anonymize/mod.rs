@@ -18,6 +18,7 @@ pub mod risk;
 pub mod rows;
 pub mod safe_harbor;
 pub mod search;
+pub mod series;
 pub mod subtree;
 pub mod table;
 pub mod utility;

@@ -73,9 +73,9 @@ pub struct CohortId(pub u64);
 pub enum Standing {
     /// Published in the class, as part of a cohort.
     Published(CohortId),
-    /// Never published; waits since the update that should have made this version.
+    /// Never published; waits since it arrived.
     Waiting {
-        /// Version of the release that it arrived for.
+        /// The update that it arrived with, by the clock [`State::updates`].
         since: u32,
     },
     /// Published once and withheld for good: part of its cohort left.
@@ -128,11 +128,11 @@ pub trait Index {
     /// The index's.
     fn holding(&mut self, attribute: usize, nodes: &[NodeKey]) -> Result<Vec<Class>, Self::Error>;
 
-    /// Classes in which a row waits since this version or longer, ascending by number.
+    /// Classes whose [`Class::waiting_since`] lies in `oldest..=newest`, ascending by number.
     ///
     /// # Errors
     /// The index's.
-    fn waiting(&mut self, since: u32) -> Result<Vec<Class>, Self::Error>;
+    fn waiting(&mut self, oldest: u32, newest: u32) -> Result<Vec<Class>, Self::Error>;
 
     /// All cells of these classes, ascending by class, tuple and standing.
     ///
@@ -188,9 +188,9 @@ pub trait Index {
 pub struct Counts {
     /// Not erased.
     pub received: u64,
-    /// In the release of this version.
+    /// In the last release.
     pub released: u64,
-    /// Waiting, for at most the allowed number of releases.
+    /// Waiting, and not yet missing from more than the allowed number of releases.
     pub pending: u64,
     /// Waiting for longer (they are still released when that becomes safe), or withheld for good.
     pub suppressed: u64,
@@ -198,14 +198,15 @@ pub struct Counts {
     pub classes: u64,
 }
 
-/// What is known of a cut node, so that an update need not visit all its classes.
+/// What is known of a cut node, so that an update need not visit all its classes. A node that a row has once reached
+/// stays listed, with zeros, until the cut no longer goes through it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NodeState {
     /// Classes that hold it and have released rows.
     pub classes: u64,
     /// Those of them that have fewer rows than `specialize_factor` times the least class size.
     pub small_classes: u64,
-    /// A cohort stands in the way of specialising it. Cohorts never grow, so only a merge ends that.
+    /// A cohort stands in the way of specialising it. Cohorts never grow, so only a merge or an erasure ends that.
     pub blocked: bool,
 }
 
@@ -222,9 +223,12 @@ pub struct State {
     pub next_class: u64,
     /// Number of the next cohort.
     pub next_cohort: u64,
-    /// Updates made, with a release or without: the clock of waiting rows.
+    /// Updates that brought rows, with a release or without: the clock of waiting rows. Nothing can be published by an
+    /// update that brings none, so no row has waited for it.
     pub updates: u32,
-    /// Figures of the last release.
+    /// Rows that wait, by the update that they arrived with; those that wait for longer than allowed under 0.
+    pub waiting: std::collections::BTreeMap<u32, u64>,
+    /// Figures after the last update.
     pub counts: Counts,
 }
 
@@ -259,7 +263,12 @@ pub struct Step {
     pub moved: Vec<(ClassKey, Shown)>,
     /// Rows that were there and are there no more: erased or withheld.
     pub withdrawn: Vec<RowId>,
-    /// Nodes put in the place of their children, and nodes replaced by their children, by quasi-identifier.
+    /// The same rows as they were shown before the update, for the independent check.
+    pub left: Vec<Shown>,
+    /// Of the cohorts of those rows, the rows that stay shown, as they were before the update, for the same check.
+    pub stayed: Vec<Shown>,
+    /// Nodes put in the place of what stood below them, and nodes replaced by their children, by quasi-identifier, in
+    /// the order of the steps: first all of these, then all of the others.
     pub generalised: Vec<(usize, NodeKey)>,
     /// See `generalised`.
     pub specialised: Vec<(usize, NodeKey)>,
