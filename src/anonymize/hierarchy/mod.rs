@@ -183,6 +183,15 @@ impl Hierarchy {
         Ok(labels)
     }
 
+    /// The values of a finite hierarchy, a table or a taxonomy, in declared order; `None` of all others.
+    #[must_use]
+    pub fn leaves(&self) -> Option<Vec<&str>> {
+        match &self.kind {
+            Kind::Tree(tree) => Some(tree.leaves().collect()),
+            _ => None,
+        }
+    }
+
     /// SHA-256 of the declaration's canonical JSON form (attribute type, format, trim and hierarchy): its version.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {

@@ -50,6 +50,11 @@ impl Tree {
         }
         Self { leaf_of, levels }
     }
+
+    /// The values.
+    pub(super) fn leaves(&self) -> impl Iterator<Item = &str> {
+        self.levels[0].labels.iter().map(|label| &**label)
+    }
 }
 
 impl Chain for Tree {
