@@ -15,6 +15,25 @@
 //! waiting rows), the *postings* (attribute, cut node) to classes, and the *cells*: rows of one tuple of
 //! quasi-identifying values within one cohort.
 
+mod erase;
+mod generalise;
+mod journal;
+mod judge;
+mod memory;
+mod nodes;
+mod rules;
+mod score;
+mod specialise;
+#[cfg(test)]
+mod tests;
+mod update;
+
+pub use judge::unsuitable;
+pub use memory::{Calls, MemoryIndex};
+pub use nodes::class_key;
+pub use rules::{Rules, Score, Settings};
+pub use update::update;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

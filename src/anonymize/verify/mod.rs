@@ -10,6 +10,7 @@ mod models;
 mod population;
 mod privacy;
 mod regroup;
+pub mod series;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

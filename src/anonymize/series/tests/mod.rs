@@ -1,0 +1,7 @@
+//! Tests of the series: worked examples, an attacker, a rebuild from the definitions, broken rules.
+
+mod attacker;
+mod examples;
+mod laws;
+mod rebuild;
+mod story;
