@@ -19,6 +19,7 @@ mod erase;
 mod generalise;
 mod journal;
 mod judge;
+pub mod m_invariance;
 mod memory;
 mod nodes;
 mod rules;
