@@ -35,6 +35,10 @@ pub fn unsuitable(models: &[PrivacyModel], has_subject: bool) -> Vec<(usize, &'s
             "this model compares with the distribution of the whole table, which every batch changes: a series cannot \
              promise it for releases that are already out",
         ),
+        PrivacyModel::KMap { .. } | PrivacyModel::DeltaPresence { .. } => Some(
+            "this model compares with another dataset, which may change: a series cannot promise it for releases that \
+             are already out",
+        ),
         PrivacyModel::AverageRisk { .. } => Some(
             "this model is a mean over all classes of one release: it says nothing of the difference between two",
         ),
@@ -170,6 +174,8 @@ impl Judge {
             PrivacyModel::TCloseness { .. }
             | PrivacyModel::BetaLikeness { .. }
             | PrivacyModel::DeltaDisclosure { .. }
+            | PrivacyModel::KMap { .. }
+            | PrivacyModel::DeltaPresence { .. }
             | PrivacyModel::AverageRisk { .. } => 1,
         };
         self.models.iter().map(least).max().unwrap_or(1).max(1)

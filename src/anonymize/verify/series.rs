@@ -132,6 +132,8 @@ impl<'a> Checks<'a> {
             PrivacyModel::TCloseness { .. }
             | PrivacyModel::DeltaDisclosure { .. }
             | PrivacyModel::BetaLikeness { .. }
+            | PrivacyModel::KMap { .. }
+            | PrivacyModel::DeltaPresence { .. }
             | PrivacyModel::AverageRisk { .. } => false,
         }
     }

@@ -24,7 +24,7 @@ const PEOPLE: &str =
     "person,age,sex,dx\n1,21,f,\n2,28,f,\n3,35,m,\n4,36,m,\n5,28,f,\n6,24,f,\n7,35,m,\n8,36,m,\n";
 
 fn id(path: &str) -> String {
-    path.rsplit('/').next().expect("a part").to_owned()
+    path.rsplit('/').next().unwrap().to_owned()
 }
 
 fn k_map(k: u64, population: &str) -> Value {
