@@ -56,6 +56,7 @@ impl CappedSets {
     }
 
     /// Number of elements, at most the cap.
+    #[inline]
     pub(crate) fn count(&self, class: usize) -> u64 {
         let listed = self.ends[class + 1] - self.ends[class];
         u64::from(self.counted[class].saturating_add(listed).min(self.cap))

@@ -3,6 +3,7 @@
 //! All sums are integers, so they do not depend on the order of classes and hence not on the table they were merged
 //! from. Only what is wanted is summed: a search by depth and suppression pays for nothing else.
 
+use super::keys::{Keys, Packed};
 use super::labels::units;
 use super::{ClassTable, Evaluation};
 use crate::anonymize::cells::Cells;
@@ -71,6 +72,31 @@ pub struct Totals {
     pub entropy_left: i128,
 }
 
+impl Totals {
+    /// Adds the leaves and nodes of one attribute of (node, class) pairs.
+    fn add(
+        &mut self,
+        wanted: Wanted,
+        attribute: usize,
+        leaves: &[u64],
+        rows: &[u32],
+        of_class: impl Iterator<Item = (u32, usize)> + Clone,
+    ) {
+        if wanted.leaves {
+            let sums = of_class
+                .clone()
+                .map(|(node, class)| u128::from(rows[class]) * u128::from(leaves[node as usize]));
+            self.suppressed_leaves[attribute] += sums.sum::<u128>();
+        }
+        if wanted.nodes {
+            let nodes = &mut self.suppressed_nodes[attribute];
+            for (node, class) in of_class {
+                nodes[node as usize] += u64::from(rows[class]);
+            }
+        }
+    }
+}
+
 /// Products of leaves over all attributes, as integers whose sum over all rows fits.
 ///
 /// They are exact if the whole domain times the rows has at most 126 bits; beyond that they are counted in units of
@@ -131,6 +157,8 @@ pub(super) struct Tally<'a> {
     wanted: Wanted,
     volumes: Option<Volumes>,
     suppressed_rows: u64,
+    /// Suppressed classes, where something is summed up over them.
+    suppressed: Vec<usize>,
     classes: u64,
     totals: Totals,
     /// Suppressed rows by label.
@@ -154,6 +182,7 @@ impl<'a> Tally<'a> {
             wanted,
             volumes: wanted.volumes.then(|| Volumes::of(cells)),
             suppressed_rows: 0,
+            suppressed: Vec::new(),
             classes: 0,
             totals,
             suppressed_labels: Vec::new(),
@@ -197,6 +226,7 @@ impl<'a> Tally<'a> {
     }
 
     /// A class that is suppressed.
+    #[inline]
     pub(super) fn suppress(&mut self, class: usize) {
         let rows = self.table.rows[class];
         self.suppressed_rows += u64::from(rows);
@@ -211,23 +241,33 @@ impl<'a> Tally<'a> {
         {
             labels.add_to(class, &mut self.suppressed_labels);
         }
-        if !self.wanted.leaves && !self.wanted.nodes {
-            return;
+        if self.wanted.leaves || self.wanted.nodes {
+            self.suppressed.push(class);
         }
+    }
+
+    /// Sums up the suppressed classes, an attribute at a time.
+    fn add_suppressed(&mut self) {
+        let table = self.table;
         for attribute in 0..self.cells.quasi_identifiers.len() {
-            let node = self.table.node(self.cells, class, attribute) as usize;
-            if self.wanted.leaves {
-                let leaves = leaves(self.table, self.cells, attribute)[node];
-                self.totals.suppressed_leaves[attribute] += u128::from(rows) * u128::from(leaves);
-            }
-            if self.wanted.nodes {
-                self.totals.suppressed_nodes[attribute][node] += u64::from(rows);
+            let leaves = leaves(table, self.cells, attribute);
+            let field = self.cells.layout.fields[attribute];
+            let suppressed = self.suppressed.iter();
+            let (totals, wanted, rows) = (&mut self.totals, self.wanted, &table.rows);
+            if let Keys::Narrow(keys) = &table.keys {
+                let of_class = suppressed.map(|&class| (keys[class].node(field), class));
+                totals.add(wanted, attribute, leaves, rows, of_class);
+            } else {
+                let node = |class| table.node(self.cells, class, attribute);
+                let of_class = suppressed.map(|&class| (node(class), class));
+                totals.add(wanted, attribute, leaves, rows, of_class);
             }
         }
     }
 
     pub(super) fn finish(mut self) -> Evaluation {
         self.totals.entropy_left += units::entropy(self.suppressed_labels.iter().copied());
+        self.add_suppressed();
         Evaluation {
             levels: self.table.levels.clone(),
             rows: self.cells.rows,
