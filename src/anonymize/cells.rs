@@ -49,6 +49,16 @@ impl Cells {
     /// Groups rows, and those of the populations, into cells; also gives the cell of each row. Cost: one pass over the rows, one sort of the cells.
     #[must_use]
     pub fn build(rows: &Rows<'_>, needs: &Needs) -> (Self, Vec<u32>) {
+        Self::group(rows, needs, true)
+    }
+
+    /// The same with every row a cell of its own, also where rows are alike: to measure what cells bring.
+    #[must_use]
+    pub fn of_rows(rows: &Rows<'_>, needs: &Needs) -> Self {
+        Self::group(rows, needs, false).0
+    }
+
+    fn group(rows: &Rows<'_>, needs: &Needs, join: bool) -> (Self, Vec<u32>) {
         let quasi_identifiers: Vec<QuasiIdentifier> = rows
             .quasi_identifiers
             .iter()
@@ -61,15 +71,15 @@ impl Cells {
         let layout = Layout::new(quasi_identifiers.iter().map(nodes_of));
         let (keys, long_nodes, mut cell_of_row) = match layout.width {
             Width::Narrow => {
-                let (keys, cell_of_row) = packed(rows, &layout);
+                let (keys, cell_of_row) = packed(rows, &layout, join);
                 (Keys::Narrow(keys), Vec::new(), cell_of_row)
             }
             Width::Wide => {
-                let (keys, cell_of_row) = packed(rows, &layout);
+                let (keys, cell_of_row) = packed(rows, &layout, join);
                 (Keys::Wide(keys), Vec::new(), cell_of_row)
             }
             Width::Long => {
-                let (cells, nodes, cell_of_row) = long(rows, &layout);
+                let (cells, nodes, cell_of_row) = long(rows, &layout, join);
                 (Keys::Long(cells), nodes, cell_of_row)
             }
         };
@@ -214,12 +224,15 @@ fn members(rows: &Rows<'_>, cells: usize, cell_of_member: &[u32]) -> Vec<Members
     populations.collect()
 }
 
-fn packed<K: Packed>(rows: &Rows<'_>, layout: &Layout) -> (Vec<K>, Vec<u32>) {
+fn packed<K: Packed>(rows: &Rows<'_>, layout: &Layout, join: bool) -> (Vec<K>, Vec<u32>) {
     let mut keys = vec![K::default(); all_rows(rows)];
     for (position, &field) in layout.fields.iter().enumerate() {
         for (key, node) in keys.iter_mut().zip(all_nodes(rows, position)) {
             *key = *key | K::placed(node, field);
         }
+    }
+    if !join {
+        return (keys, (0..).take(all_rows(rows)).collect());
     }
     let (mut cell_of_row, mut found) = (Vec::new(), Vec::new());
     keys::assign(
@@ -241,11 +254,14 @@ fn packed<K: Packed>(rows: &Rows<'_>, layout: &Layout) -> (Vec<K>, Vec<u32>) {
 
 type LongCells = (Vec<u32>, Vec<Vec<u32>>, Vec<u32>);
 
-fn long(rows: &Rows<'_>, layout: &Layout) -> LongCells {
+fn long(rows: &Rows<'_>, layout: &Layout, join: bool) -> LongCells {
     let of_rows: Vec<Vec<u32>> = (0..rows.quasi_identifiers.len())
         .map(|position| all_nodes(rows, position).collect())
         .collect();
     let all: Vec<u32> = (0..).take(all_rows(rows)).collect();
+    if !join {
+        return (all.clone(), of_rows, all);
+    }
     let (mut cell_of_row, mut found) = (Vec::new(), Vec::new());
     let node = |row: u32, attribute: usize| of_rows[attribute][row as usize];
     keys::assign_long(&all, layout, node, &mut cell_of_row, &mut found);

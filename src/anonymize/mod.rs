@@ -27,6 +27,7 @@ pub mod verify;
 pub use policy::search_space;
 pub use privacy::impossible;
 pub use search::empty_front;
+pub use search::switches::{Effort, Switches};
 
 use crate::declaration::Demand;
 use report::{Front, Reason};
@@ -111,7 +112,22 @@ pub enum Outcome {
 /// # Errors
 /// The task cannot be run: an uncovered value, too large a search space for `exact`.
 pub fn anonymize(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, Error> {
-    search::run(task, observer)
+    anonymize_with(task, observer, Switches::default()).0
+}
+
+/// The same with parts of the engine left out, and what it took: for measurements.
+///
+/// # Errors
+/// As of [`anonymize`].
+pub fn anonymize_with(
+    task: &Task<'_>,
+    observer: &dyn Observer,
+    switches: Switches,
+) -> (Result<Outcome, Error>, Effort) {
+    let mut effort = Effort::default();
+    // Within the pool from here on: nothing has to be handed over between threads for every batch of policies.
+    let outcome = rayon::scope(|_| search::run(task, observer, switches, &mut effort));
+    (outcome, effort)
 }
 
 /// Why a task cannot be run although its demands were checked.

@@ -28,6 +28,7 @@ mod searches;
 mod statements;
 mod store;
 mod subtree;
+mod switches;
 mod tables;
 mod vault;
 mod verify;

@@ -15,7 +15,7 @@ use crate::anonymize::rows::QuasiIdentifier;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
     shift: u32,
-    mask: u32,
+    pub(super) mask: u32,
 }
 
 /// The width of keys.
@@ -31,6 +31,8 @@ pub(crate) enum Width {
 pub(crate) struct Layout {
     pub(crate) fields: Vec<Field>,
     pub(crate) width: Width,
+    /// Bits of all fields.
+    pub(crate) bits: u32,
 }
 
 impl Layout {
@@ -60,7 +62,11 @@ impl Layout {
                 field.shift = 0;
             }
         }
-        Self { fields, width }
+        Self {
+            fields,
+            width,
+            bits,
+        }
     }
 }
 
@@ -78,17 +84,35 @@ pub(crate) trait Packed:
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
+impl Packed for u32 {
+    #[inline]
+    fn node(self, field: Field) -> u32 {
+        (self >> field.shift) & field.mask
+    }
+    #[inline]
+    fn placed(node: u32, field: Field) -> Self {
+        node << field.shift
+    }
+    #[inline]
+    fn mixed(self) -> u64 {
+        u64::from(self).wrapping_mul(GOLDEN)
+    }
+}
+
 impl Packed for u64 {
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the mask keeps at most 32 bits"
     )]
+    #[inline]
     fn node(self, field: Field) -> u32 {
         (self >> field.shift) as u32 & field.mask
     }
+    #[inline]
     fn placed(node: u32, field: Field) -> Self {
         Self::from(node) << field.shift
     }
+    #[inline]
     fn mixed(self) -> u64 {
         (self ^ (self >> 32)).wrapping_mul(GOLDEN)
     }
@@ -99,9 +123,11 @@ impl Packed for u128 {
         clippy::cast_possible_truncation,
         reason = "the mask keeps at most 32 bits"
     )]
+    #[inline]
     fn node(self, field: Field) -> u32 {
         (self >> field.shift) as u32 & field.mask
     }
+    #[inline]
     fn placed(node: u32, field: Field) -> Self {
         Self::from(node) << field.shift
     }
@@ -109,6 +135,7 @@ impl Packed for u128 {
         clippy::cast_possible_truncation,
         reason = "both halves are mixed into one"
     )]
+    #[inline]
     fn mixed(self) -> u64 {
         let (low, high) = (self as u64, (self >> 64) as u64);
         (low ^ high.wrapping_mul(GOLDEN).rotate_left(29)).mixed()
@@ -209,11 +236,13 @@ impl Slots {
         self.shift = u64::BITS - bits;
     }
 
+    #[inline]
     fn start(key: u64, shift: u32) -> usize {
         usize::try_from(key >> shift).unwrap_or(usize::MAX)
     }
 
     /// The number of the class of `key`, which is appended to `classes` if it is new.
+    #[inline]
     pub(crate) fn find<K: Packed>(&mut self, key: K, classes: &mut Vec<K>) -> u32 {
         let last = self.slots.len() - 1;
         let mut slot = Self::start(key.mixed(), self.shift);

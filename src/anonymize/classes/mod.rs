@@ -12,6 +12,9 @@ mod members;
 mod release;
 mod select;
 pub(crate) mod sets;
+mod size_table;
+pub(crate) mod sizes;
+mod slots;
 mod suppression;
 mod tally;
 
@@ -265,11 +268,13 @@ impl ClassTable {
 
     /// One class.
     #[must_use]
+    #[inline]
     pub fn view(&self, class: usize) -> ClassView<'_> {
         ClassView { table: self, class }
     }
 
     /// The node of an attribute in a class, on this table's level.
+    #[inline]
     pub(crate) fn node(&self, cells: &Cells, class: usize, attribute: usize) -> u32 {
         let field = cells.layout.fields[attribute];
         match &self.keys {
@@ -355,6 +360,7 @@ pub struct ClassView<'a> {
 impl ClassView<'_> {
     /// Its rows.
     #[must_use]
+    #[inline]
     pub fn rows(&self) -> u64 {
         u64::from(self.table.rows[self.class])
     }
@@ -362,6 +368,7 @@ impl ClassView<'_> {
     /// Its size: distinct subjects where a subject is declared, counted up to the largest number that a criterion of
     /// the task asks for; else rows.
     #[must_use]
+    #[inline]
     pub fn size(&self) -> u64 {
         match &self.table.subjects {
             Some(subjects) => subjects.count(self.class),
@@ -389,6 +396,7 @@ impl ClassView<'_> {
 
     /// Its distinct non-missing values of a sensitive attribute, counted at least up to the largest number asked for.
     #[must_use]
+    #[inline]
     pub fn distinct_values(&self, slot: usize) -> u64 {
         match &self.table.diversity[slot] {
             Diversity::Unknown => 0,

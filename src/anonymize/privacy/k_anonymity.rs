@@ -20,4 +20,7 @@ impl Criterion for KAnonymity {
     fn merge_closed(&self) -> bool {
         true
     }
+    fn least_size(&self) -> Option<u64> {
+        Some(self.k)
+    }
 }

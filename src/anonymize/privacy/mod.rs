@@ -73,6 +73,10 @@ pub trait Criterion: Send + Sync + std::fmt::Debug {
     fn absorbing_core(&self) -> Option<Box<dyn Criterion>> {
         None
     }
+    /// The size that a class must have and that is enough, if the criterion is no more than that.
+    fn least_size(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// A condition on all released classes together.
@@ -252,6 +256,18 @@ impl Criteria {
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.rest.is_empty() && self.tables.is_empty()
+    }
+
+    /// The size that a class must have and that is enough, if there is nothing but criteria of that kind.
+    #[must_use]
+    pub fn least_size(&self) -> Option<u64> {
+        if !self.is_plain() {
+            return None;
+        }
+        let sizes = self.absorbing.iter();
+        sizes
+            .map(|criterion| criterion.least_size())
+            .try_fold(1, |most, own| Some(most.max(own?)))
     }
 
     /// Whether all are absorbing: suppression never grows along the lattice.

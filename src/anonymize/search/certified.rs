@@ -14,10 +14,12 @@
 use rayon::prelude::*;
 
 use super::front::{self, Candidate};
-use super::problem::{End, Found, Problem};
-use super::supports::Supports;
+use super::problem::{End, Found, Problem, candidate};
+use super::supports::{PerThread, Supports};
+use crate::anonymize::cells::Cells;
 use crate::anonymize::certificate::Pivot;
-use crate::anonymize::classes::{ClassTable, Scratch, Wanted};
+use crate::anonymize::classes::sizes::{SizeColumns, SizeScratch};
+use crate::anonymize::classes::{ClassTable, Evaluation, Scratch, Wanted};
 use crate::anonymize::policy::Policy;
 use crate::anonymize::utility::MOST_OBJECTIVES;
 
@@ -33,9 +35,13 @@ pub(crate) fn search(
     let mut proof = Proof::new(problem, size);
     match incumbents {
         Some(found) => proof.take(found),
-        None => proof.seek_incumbents(),
+        None if problem.switches.incumbents => proof.seek_incumbents(),
+        None => {}
     }
     proof.settle();
+    let (visits, bytes) = proof.grouping.kept();
+    problem.meter.visit(visits);
+    problem.meter.keep(bytes);
     let found = Found {
         evaluations: proof.pivots.len() as u64,
         least_suppressed: proof.least_suppressed,
@@ -46,9 +52,29 @@ pub(crate) fn search(
     (found, proof.pivots)
 }
 
+/// How the classes of policies are made.
+enum Grouping<'a> {
+    /// With all that any criterion asks for.
+    Classes(Supports<&'a Cells>),
+    /// Their sizes alone, where a least size is all that decides.
+    Sizes {
+        supports: Supports<SizeColumns<'a>>,
+        least: u64,
+    },
+}
+
+/// Buffers of one thread.
+struct Buffers {
+    scratch: Scratch,
+    table: ClassTable,
+    sizes: SizeScratch,
+}
+
 struct Proof<'a, 'p> {
     problem: &'a Problem<'p>,
-    supports: Supports<'a>,
+    grouping: Grouping<'a>,
+    /// By thread.
+    buffers: PerThread<Buffers>,
     /// By place: rows that a policy suppresses at least.
     floors: Vec<u32>,
     judged: Vec<bool>,
@@ -67,11 +93,49 @@ enum Judgement {
     Judged { candidate: Candidate, core: u64 },
 }
 
+impl<'a> Grouping<'a> {
+    fn new(problem: &Problem<'a>) -> Self {
+        let (cells, budget) = (problem.cells, problem.cache_bytes);
+        // Sizes are rows only where no subjects are counted, and a target is counted in full.
+        let is_plain = cells.bottom.subjects.is_none() && cells.bottom.labels.is_none();
+        let is_plain = is_plain && problem.switches.sizes;
+        let least = problem.criteria.least_size().filter(|_| is_plain);
+        match least.zip(SizeColumns::new(cells)) {
+            Some((least, columns)) => Self::Sizes {
+                supports: Supports::new(columns, cells, budget),
+                least,
+            },
+            None => Self::Classes(Supports::new(cells, cells, budget)),
+        }
+    }
+
+    fn prepare(&mut self, policies: &[Policy]) {
+        match self {
+            Self::Classes(supports) => supports.prepare(policies),
+            Self::Sizes { supports, .. } => supports.prepare(policies),
+        }
+    }
+
+    /// Classes read to make the tables kept, and most bytes of them.
+    fn kept(&self) -> (u64, usize) {
+        match self {
+            Self::Classes(supports) => (supports.visits, supports.most_bytes),
+            Self::Sizes { supports, .. } => (supports.visits, supports.most_bytes),
+        }
+    }
+}
+
 impl<'a, 'p> Proof<'a, 'p> {
     fn new(problem: &'a Problem<'p>, size: usize) -> Self {
+        let buffers = || Buffers {
+            scratch: Scratch::default(),
+            table: ClassTable::empty(problem.cells),
+            sizes: SizeScratch::default(),
+        };
         Self {
             problem,
-            supports: Supports::new(problem.cells, problem.cache_bytes),
+            grouping: Grouping::new(problem),
+            buffers: PerThread::new(buffers),
             floors: vec![0; size],
             judged: vec![false; size],
             archive: Vec::new(),
@@ -151,16 +215,18 @@ impl<'a, 'p> Proof<'a, 'p> {
         }
     }
 
-    /// Places in descending order of the least costs of their levels.
+    /// Places of what is still open, in descending order of the least costs of their levels.
     fn costly_first(&self) -> Vec<u32> {
-        let policies = self.problem.space.iter();
-        let mut bounds: Vec<([u128; MOST_OBJECTIVES], u32)> = policies
-            .zip(0..)
-            .map(|(policy, place)| {
-                (
-                    self.problem.objectives.lower_bounds(policy.levels(), 0),
-                    place,
-                )
+        let places = (0..u32::try_from(self.floors.len()).unwrap_or(u32::MAX)).into_par_iter();
+        let mut bounds: Vec<([u128; MOST_OBJECTIVES], u32)> = places
+            .filter_map(|place| {
+                let policy = self.problem.space.at(place as usize);
+                let floor = u64::from(self.floors[place as usize]);
+                if self.is_excluded(&policy, floor) {
+                    return None;
+                }
+                let bounds = self.problem.objectives.lower_bounds(policy.levels(), 0);
+                Some((bounds, place))
             })
             .collect();
         bounds.par_sort_unstable_by(|left, right| right.cmp(left));
@@ -202,17 +268,15 @@ impl<'a, 'p> Proof<'a, 'p> {
             self.end = Some(End::Budget);
         }
         let new = &new[..new.len().min(left)];
-        self.supports.prepare(new);
-        let start = || (Scratch::default(), ClassTable::empty(self.problem.cells));
+        self.grouping.prepare(new);
         let judgements: Vec<_> = new
             .par_iter()
-            .map_init(start, |(scratch, table), policy| {
+            .map(|policy| {
                 if let Some(stop) = self.problem.observer.must_stop() {
                     return Err(stop);
                 }
-                let finer = self.supports.finest(policy);
-                finer.roll_up_into(self.problem.cells, policy.levels(), scratch, table);
-                let judgement = self.judge(policy, table, in_full);
+                let mut buffers = self.buffers.get();
+                let judgement = self.judge(policy, &mut buffers, in_full);
                 self.problem.meter.count(self.problem.observer);
                 Ok(judgement)
             })
@@ -227,10 +291,24 @@ impl<'a, 'p> Proof<'a, 'p> {
         costs
     }
 
-    fn judge(&self, policy: &Policy, table: &ClassTable, in_full: bool) -> Judgement {
-        let problem = self.problem;
+    fn judge(&self, policy: &Policy, buffers: &mut Buffers, in_full: bool) -> Judgement {
+        let cells = self.problem.cells;
+        let finer = match &self.grouping {
+            Grouping::Classes(supports) => supports.finest(policy),
+            Grouping::Sizes { supports, least } => {
+                let judged =
+                    self.judge_sizes(supports, *least, policy, &mut buffers.sizes, in_full);
+                if let Some(judgement) = judged {
+                    return judgement;
+                }
+                &cells.bottom
+            }
+        };
+        self.problem.meter.visit(finer.len() as u64);
+        let Buffers { scratch, table, .. } = buffers;
+        finer.roll_up_into(cells, policy.levels(), scratch, table);
         // What is cheap to know first: most policies need no more.
-        let counted = table.evaluate(problem.cells, problem.criteria, Wanted::default());
+        let counted = table.evaluate(cells, self.problem.criteria, Wanted::default());
         let core = counted.core_suppressed_rows;
         if !in_full && self.is_excluded(policy, counted.suppressed_rows) {
             return Judgement::Excluded {
@@ -238,10 +316,45 @@ impl<'a, 'p> Proof<'a, 'p> {
                 core,
             };
         }
-        Judgement::Judged {
-            candidate: problem.judge(table),
-            core,
+        let wanted = self.problem.objectives.wanted();
+        let candidate = if wanted == Wanted::default() {
+            candidate(counted, self.problem.objectives, self.problem.allowed)
+        } else {
+            self.problem.judge(table)
+        };
+        Judgement::Judged { candidate, core }
+    }
+
+    /// The same by sizes alone; `None` if the policy's keys are too long for that.
+    fn judge_sizes(
+        &self,
+        supports: &Supports<SizeColumns<'_>>,
+        least: u64,
+        policy: &Policy,
+        scratch: &mut SizeScratch,
+        in_full: bool,
+    ) -> Option<Judgement> {
+        let (finer, columns) = (supports.finest(policy), &supports.merging);
+        let sums = columns.sums(finer, policy.levels(), least, scratch)?;
+        self.problem.meter.visit(finer.len() as u64);
+        let (suppressed, core) = (sums.suppressed_rows, sums.suppressed_rows);
+        if !in_full && self.is_excluded(policy, suppressed) {
+            return Some(Judgement::Excluded { suppressed, core });
         }
+        let candidate = if self.problem.objectives.wanted() == Wanted::default() {
+            let evaluation = Evaluation {
+                levels: policy.levels().to_vec(),
+                rows: self.problem.cells.rows,
+                suppressed_rows: suppressed,
+                core_suppressed_rows: core,
+                classes: sums.classes,
+                ..Evaluation::default()
+            };
+            candidate(evaluation, self.problem.objectives, self.problem.allowed)
+        } else {
+            self.problem.judge(&columns.table(policy.levels(), scratch))
+        };
+        Some(Judgement::Judged { candidate, core })
     }
 
     fn join(&mut self, policy: &Policy, judgement: Judgement) -> StepCost {

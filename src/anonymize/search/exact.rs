@@ -134,6 +134,7 @@ impl<'a, 'p> Walk<'a, 'p> {
             self.levels[attribute] = level;
             let cells = self.problem.cells;
             finer.roll_up_into(cells, &self.levels, &mut self.scratch, &mut next);
+            self.problem.meter.visit(finer.len() as u64);
             std::mem::swap(&mut current, &mut next);
             self.descend(depth + 1, &current);
         }

@@ -7,7 +7,7 @@ use crate::anonymize::policy::Policy;
 
 /// Judges the policy.
 pub(crate) fn search(problem: &Problem<'_>, policy: Policy) -> Found {
-    let mut supports = Supports::new(problem.cells, problem.cache_bytes);
+    let mut supports = Supports::new(problem.cells, problem.cells, problem.cache_bytes);
     let (judged, end) = problem.evaluate(&[policy], &mut supports);
     Found {
         judged: Vec::new(),

@@ -18,6 +18,7 @@ mod random;
 pub(crate) mod streams;
 mod supports;
 pub(crate) mod survival;
+pub mod switches;
 
 use rayon::prelude::*;
 
@@ -38,6 +39,7 @@ use crate::declaration::{Demand, Objective, Recoding, SearchMethod};
 use describing::{Describing, Member};
 use front::Candidate;
 use problem::{End, Found, Meter, Problem};
+use switches::{Effort, Switches};
 
 /// A front without solutions, as for demands that are impossible whatever the policy ([`impossible`]).
 #[must_use]
@@ -83,7 +85,12 @@ fn recommendation_rule(objectives: &[Objective]) -> String {
     rules.join(", then ")
 }
 
-pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, Error> {
+pub(super) fn run(
+    task: &Task<'_>,
+    observer: &dyn Observer,
+    switches: Switches,
+    effort: &mut Effort,
+) -> Result<Outcome, Error> {
     let demand = task.demand;
     let rows = Rows::of(task.table, task.schema)?.with_target(
         task.table,
@@ -110,8 +117,10 @@ pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
     }
     let (criteria, mut needs) = Criteria::new(&demand.privacy, &rows);
     utility::add_needs(demand, &mut needs);
-    let (cells, cell_of_row) = Cells::build(&rows, &needs);
-    let objectives = Objectives::new(demand, &cells);
+    let (grouped, cell_of_row) = Cells::build(&rows, &needs);
+    let ungrouped = (!switches.cells).then(|| Cells::of_rows(&rows, &needs));
+    let cells = ungrouped.as_ref().unwrap_or(&grouped);
+    let objectives = Objectives::new(demand, cells);
     let space = cells.space();
     let limit = task.limits.exact_search_space;
     let is_small = space.size().is_some_and(|size| size <= limit);
@@ -123,7 +132,7 @@ pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
     }
     let method = chosen_method(demand, is_small);
     let problem = Problem {
-        cells: &cells,
+        cells,
         criteria: &criteria,
         objectives: &objectives,
         allowed: demand.suppression_limit.floor_of(front.rows_in),
@@ -135,7 +144,12 @@ pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
             phase(method),
         ),
         space,
-        cache_bytes: task.limits.cache_bytes,
+        cache_bytes: if switches.prefixes {
+            task.limits.cache_bytes
+        } else {
+            0
+        },
+        switches,
     };
     let mut complete = false;
     let size = usize::try_from(problem.space.size().unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
@@ -177,6 +191,7 @@ pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
     if let Some(sides) = boxes::sides(demand) {
         found.front = boxes::thin(found.front, &sides);
     }
+    *effort = problem.meter.effort(problem.cells.len());
     front.search.method = reached;
     front.search.evaluations = found.evaluations;
     // Local search does not look at every policy that ties with the best.
@@ -208,8 +223,9 @@ pub(super) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
         figures: &figures,
         population: demand.risk.and_then(|known| known.members(subjects)),
     };
+    // Reports compare classes with cells, so they need true ones however the search was run.
     let described = match &cuts {
-        None => solutions(&problem, &found.front, &describing),
+        None => solutions(&grouped, &problem, &found.front, &describing),
         Some(run) => subtree::solutions(run, &found.front, &describing),
     };
     let Some(solutions) = described else {
@@ -329,12 +345,13 @@ fn least(before: Option<u64>, candidates: &[Candidate]) -> Option<u64> {
 
 /// The members of a front with their exact figures; `None` if cancelled meanwhile.
 fn solutions(
+    cells: &Cells,
     problem: &Problem<'_>,
     members: &[Candidate],
     describing: &Describing<'_>,
 ) -> Option<Vec<Solution>> {
     let reporter = Reporter::new(
-        problem.cells,
+        cells,
         &describing.demand.measures,
         describing.demand.search.seed,
     );
@@ -342,7 +359,6 @@ fn solutions(
         if problem.observer.must_stop() == Some(Stop::Cancelled) {
             return None;
         }
-        let cells = problem.cells;
         let mut scratch = Scratch::default();
         let table = ClassTable::group(cells, candidate.policy.levels(), &mut scratch);
         let released = table.release(cells, problem.criteria).released;

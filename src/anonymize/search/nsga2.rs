@@ -14,6 +14,7 @@ use super::streams::{Streams, random_policy};
 use super::supports::Supports;
 use super::survival::{self, Standing};
 use super::{exact, least};
+use crate::anonymize::cells::Cells;
 use crate::anonymize::policy::Policy;
 use crate::declaration::Search;
 
@@ -53,7 +54,7 @@ struct Evolution<'a, 'p> {
     problem: &'a Problem<'p>,
     budget: Budget,
     streams: Streams,
-    supports: Supports<'a>,
+    supports: Supports<&'a Cells>,
     mutation_probability: f64,
     /// Every policy evaluated, in order of evaluation.
     all: Vec<Candidate>,
@@ -71,7 +72,7 @@ impl<'a, 'p> Evolution<'a, 'p> {
             problem,
             budget,
             streams: Streams::new(problem.search.seed),
-            supports: Supports::new(problem.cells, problem.cache_bytes),
+            supports: Supports::new(problem.cells, problem.cells, problem.cache_bytes),
             mutation_probability: probability.clamp(0.0, 1.0),
             all: Vec::new(),
             places: FxHashMap::default(),

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::front::Candidate;
 use super::supports::Supports;
+use super::switches::{Effort, Switches};
 use crate::anonymize::cells::Cells;
 use crate::anonymize::certificate::Pivot;
 use crate::anonymize::classes::{ClassTable, Evaluation, Scratch};
@@ -29,6 +30,7 @@ pub(crate) struct Problem<'a> {
     pub(crate) meter: Meter,
     /// Bytes of class tables that may be kept.
     pub(crate) cache_bytes: usize,
+    pub(crate) switches: Switches,
 }
 
 /// How a search ended.
@@ -92,7 +94,7 @@ impl Problem<'_> {
     pub(super) fn evaluate(
         &self,
         policies: &[Policy],
-        supports: &mut Supports<'_>,
+        supports: &mut Supports<&Cells>,
     ) -> (Vec<Candidate>, Option<End>) {
         supports.prepare(policies);
         let start = || (Scratch::default(), ClassTable::empty(self.cells));
@@ -104,6 +106,7 @@ impl Problem<'_> {
                 }
                 let finer = supports.finest(policy);
                 finer.roll_up_into(self.cells, policy.levels(), scratch, classes);
+                self.meter.visit(finer.len() as u64);
                 let candidate = self.judge(classes);
                 self.meter.count(self.observer);
                 Ok(candidate)
@@ -125,6 +128,15 @@ pub(crate) fn judge(
     classes: &ClassTable,
 ) -> Candidate {
     let evaluation = classes.evaluate(cells, criteria, objectives.wanted());
+    candidate(evaluation, objectives, allowed)
+}
+
+/// What an evaluated policy is to a search.
+pub(crate) fn candidate(
+    evaluation: Evaluation,
+    objectives: &Objectives,
+    allowed: u64,
+) -> Candidate {
     let costs = objectives.costs(&evaluation);
     Candidate {
         keys: costs.map(|cost| cost.key),
@@ -153,6 +165,8 @@ fn violation(allowed: u64, evaluation: &Evaluation) -> u64 {
 #[derive(Debug)]
 pub(crate) struct Meter {
     evaluations: AtomicU64,
+    visits: AtomicU64,
+    kept_bytes: AtomicU64,
     expected: u64,
     /// Policies that are judged or excluded by proof, of how many.
     settled: AtomicU64,
@@ -170,11 +184,32 @@ impl Meter {
     pub(crate) fn new(expected: Option<u64>, space: Option<u64>, phase: &'static str) -> Self {
         Self {
             evaluations: AtomicU64::new(0),
+            visits: AtomicU64::new(0),
+            kept_bytes: AtomicU64::new(0),
             expected: expected.unwrap_or(u64::MAX).max(1),
             settled: AtomicU64::new(0),
             space: space.unwrap_or(u64::MAX).max(1),
             phase,
             reported: Mutex::new(0.0),
+        }
+    }
+
+    /// Counts classes read to make those of a coarser policy.
+    pub(crate) fn visit(&self, classes: u64) {
+        self.visits.fetch_add(classes, Ordering::Relaxed);
+    }
+
+    /// Notes the most bytes of class tables that were kept.
+    pub(crate) fn keep(&self, bytes: usize) {
+        self.kept_bytes.fetch_max(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// What the search took so far.
+    pub(crate) fn effort(&self, cells: usize) -> Effort {
+        Effort {
+            cells: cells as u64,
+            visits: self.visits.load(Ordering::Relaxed),
+            kept_bytes: self.kept_bytes.load(Ordering::Relaxed),
         }
     }
 

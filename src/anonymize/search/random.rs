@@ -18,7 +18,7 @@ pub(crate) fn search(problem: &Problem<'_>, wanted: u64) -> Found {
         return exact::search(problem);
     }
     let streams = Streams::new(problem.search.seed);
-    let mut supports = Supports::new(problem.cells, problem.cache_bytes);
+    let mut supports = Supports::new(problem.cells, problem.cells, problem.cache_bytes);
     let mut seen: FxHashSet<Policy> = FxHashSet::default();
     let mut found = Found {
         front: Vec::new(),
