@@ -2,7 +2,8 @@
 //!
 //! `cargo bench --profile fast --bench peer -- CASE...` with `KINDRED_BENCH_DATA` naming the folder of the public files
 //! (one folder per data set, as in data/README.md). A case is `DATA:OBJECTIVE:LIMIT:K[:ATTRIBUTE=L]`; without any,
-//! the two of the bundled adult table are run. Prints the median of five and how many policies were judged.
+//! the two of the bundled adult table are run. Prints the median of five, how many policies were judged and how many
+//! classes were read. With `--ablation`, every case is also run with each part of the engine left out.
 //! `DATA:OBJECTIVE:LIMIT:K::METHOD=SECONDS` searches by another method for so many seconds, with a seed for each of the
 //! five runs, and prints the median value of the first objective; `METHOD=SECONDS,EVALUATIONS` ends after so many
 //! evaluations as well.
@@ -12,7 +13,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use kindred::anonymize::table::{Schema, Table};
-use kindred::anonymize::{Limits, Observer, Outcome, Progress, Stop, Task, Unobserved, anonymize};
+use kindred::anonymize::{
+    Limits, Observer, Outcome, Progress, Stop, Switches, Task, Unobserved, anonymize_with,
+};
 use kindred::declaration::{DatasetDeclaration, Demand, Role};
 use kindred::ingest::{Format, Options, ingest};
 use serde_json::{Value, json};
@@ -50,12 +53,51 @@ fn main() {
     } else {
         cases
     };
+    let all = Switches::default();
+    let mut runs = vec![("everything", all)];
+    if std::env::args().any(|argument| argument == "--ablation") {
+        runs.extend([
+            (
+                "cells",
+                Switches {
+                    cells: false,
+                    ..all
+                },
+            ),
+            (
+                "prefix tables",
+                Switches {
+                    prefixes: false,
+                    ..all
+                },
+            ),
+            (
+                "sizes alone",
+                Switches {
+                    sizes: false,
+                    ..all
+                },
+            ),
+            (
+                "incumbents",
+                Switches {
+                    incumbents: false,
+                    ..all
+                },
+            ),
+        ]);
+    }
     for case in cases {
-        run(&folder, &case);
+        for &(part, switches) in &runs {
+            if switches != all {
+                print(&format!("without {part}:"));
+            }
+            run(&folder, &case, switches);
+        }
     }
 }
 
-fn run(folder: &Path, case: &str) {
+fn run(folder: &Path, case: &str, switches: Switches) {
     let parts: Vec<&str> = case.split(':').collect();
     let (name, objective) = (parts[0], parts[1]);
     let limit: f64 = parts[2].parse().expect("a limit");
@@ -115,8 +157,9 @@ fn run(folder: &Path, case: &str) {
         let observer = deadline
             .as_ref()
             .map_or(&Unobserved as &dyn Observer, |by| by);
-        let outcome = anonymize(&task, observer).expect("an answer");
+        let (outcome, effort) = anonymize_with(&task, observer, switches);
         times.push(begun.elapsed());
+        let outcome = outcome.expect("an answer");
         let (Outcome::Front(front) | Outcome::Stopped(front)) = outcome else {
             "infeasible".clone_into(&mut line);
             continue;
@@ -127,9 +170,11 @@ fn run(folder: &Path, case: &str) {
         };
         values.push(first.objectives[&front.objectives[0].name]);
         line = format!(
-            "{} of {} policies, {} solutions, first {:?} suppressed {} {}",
+            "{} of {} policies, {} cells, {:.2} million classes read, {} solutions, first {:?} suppressed {} {}",
             front.search.evaluations,
             front.search.search_space,
+            effort.cells,
+            effort.visits as f64 / 1e6,
             front.solutions.len(),
             first.objectives,
             first.suppressed_rows,
