@@ -15,6 +15,7 @@ use crate::anonymize::privacy::Criteria;
 use crate::anonymize::rows::Rows;
 use crate::anonymize::search::front;
 use crate::anonymize::search::problem::{Meter, Problem};
+use crate::anonymize::search::switches::Switches;
 use crate::anonymize::table::{BlockBuilder, Schema, Table};
 use crate::anonymize::utility::{self, Objectives};
 use crate::declaration::{DatasetDeclaration, Demand, SearchMethod};
@@ -63,6 +64,7 @@ fn with_run<T>(
         allowed: demand.suppression_limit.floor_of(rows.rows as u64),
         search: &demand.search,
         observer: &Unobserved,
+        switches: Switches::default(),
         meter: Meter::new(Some(100), None, "testing"),
         cache_bytes: 0,
     };

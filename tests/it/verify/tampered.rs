@@ -15,7 +15,7 @@ fn a_changed_label_is_refused() {
     });
     assert_eq!(
         failures,
-        ["labels of `age`: 2 cells are not ancestors of their input at the level"]
+        ["labels of `age`: 2 cells are not the ancestors of their input that the policy states"]
     );
 }
 
@@ -27,9 +27,12 @@ fn a_label_of_another_level_is_refused() {
             relabel(rendered, 0, row, age);
         }
     });
-    assert!(failures.contains(
-        &"labels of `age`: 4 cells are not ancestors of their input at the level".to_owned()
-    ));
+    assert!(
+        failures.contains(
+            &"labels of `age`: 4 cells are not the ancestors of their input that the policy states"
+                .to_owned()
+        )
+    );
     assert!(
         failures.contains(&"2-anonymity: 4 classes are smaller; the smallest has 1".to_owned())
     );
