@@ -189,15 +189,15 @@ impl<'a, 'p> Proof<'a, 'p> {
         let mut batch: Vec<Policy> = Vec::with_capacity(BATCH);
         let order = self.costly_first();
         let mut order = order.into_iter();
-        let size = order.len();
+        let all = self.floors.len();
         while self.end.is_none() {
             batch.clear();
             while batch.len() < BATCH {
                 let Some(place) = order.next() else {
                     break;
                 };
-                // Whatever stands before in the order is judged or excluded, but for this batch.
-                let settled = (size - order.len() - 1 - batch.len()) as u64;
+                // Whatever is not to come in the order is judged or excluded, but for this batch.
+                let settled = (all - order.len() - 1 - batch.len()) as u64;
                 self.problem.meter.settle(settled, self.problem.observer);
                 let place = place as usize;
                 if self.judged[place] || u64::from(self.floors[place]) > self.problem.allowed {

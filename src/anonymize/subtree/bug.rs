@@ -16,6 +16,9 @@ use super::scores::per_anonymity_gained;
 use crate::anonymize::classes::Scratch;
 use crate::anonymize::search::problem::End;
 
+/// Smallest classes that are looked at one by one before a step is judged.
+const LOOKED_AT: usize = 8;
+
 /// One way up.
 pub(crate) struct Ascent<'r, 'a> {
     run: &'r Run<'a>,
@@ -137,11 +140,29 @@ impl<'r, 'a> Ascent<'r, 'a> {
             if !smallest.iter().all(|&number| is_under(number)) {
                 return None;
             }
+            // A class that merges with none stays as small as it is; a few tell most steps that would be judged in vain.
+            let is_alone = |&number: &u32| !self.has_partner(number, attribute, parent);
+            if smallest.iter().take(LOOKED_AT).any(is_alone) {
+                return None;
+            }
             let after = self.least_after(attribute, parent, &is_under)?;
             let score = per_anonymity_gained(self.run.gains.of(attribute, parent), least, after);
             (after > least).then_some((score, (attribute, parent)))
         });
         steps.collect()
+    }
+
+    /// Whether a step would merge a class with another.
+    fn has_partner(&self, number: u32, attribute: usize, node: u32) -> bool {
+        let Some(own) = &self.partition.classes[number as usize] else {
+            return false;
+        };
+        let children = self.run.forest.trees[attribute].children(node);
+        let mut linked = children.flat_map(|child| self.partition.linked(attribute, child));
+        linked.any(|(other, class)| {
+            let mut nodes = own.nodes.iter().zip(&class.nodes).enumerate();
+            other != number && nodes.all(|(place, (own, other))| place == attribute || own == other)
+        })
     }
 
     /// Size of the smallest class after a step that changes the classes `is_under` tells.
