@@ -53,6 +53,14 @@ pub enum Error {
     /// The keys.
     #[error("the keys could not be opened")]
     Vault(#[from] vault::Error),
+    /// The data keys.
+    #[error("the data keys could not be wrapped by a new master key; nothing has changed")]
+    Rotate(#[source] store::Error),
+    /// The key is not in a file.
+    #[error(
+        "the master key is in the environment: take it from a file (`vault.key_file`) to rotate it"
+    )]
+    KeyInEnvironment,
     /// The directory of the key file.
     #[error("the directory {path} could not be made")]
     Directory {
@@ -282,6 +290,32 @@ pub async fn migrate(config: Config) -> Result<(), Error> {
     Foundation::lay(&config).await?.close().await;
     tracing::info!("the schema is up to date");
     Ok(())
+}
+
+/// Makes a new master key and wraps every data key by it. The new key lies in a file of its own before the database
+/// knows of it and takes the name of the old one afterwards, so whenever this is broken off it can be repeated.
+///
+/// # Errors
+/// See [`Error`]; [`Error::KeyInEnvironment`] where the master key is not in a file.
+pub async fn rotate_keys(config: Config) -> Result<(), Error> {
+    if config.vault.master_key.is_some() {
+        return Err(Error::KeyInEnvironment);
+    }
+    let foundation = Foundation::lay(&config).await?;
+    let rotated = rotate(&config, foundation.pool.clone()).await;
+    foundation.close().await;
+    let keys = rotated?;
+    tracing::info!(keys, "every data key is wrapped by a new master key");
+    Ok(())
+}
+
+async fn rotate(config: &Config, pool: PgPool) -> Result<u64, Error> {
+    let key_file = config.key_file();
+    let store = Store::new(pool, Arc::new(open_vault(config)?));
+    let next = Vault::open_next(&key_file)?;
+    let keys = store.rotate_keys(&next).await.map_err(Error::Rotate)?;
+    Vault::put_next_in_force(&key_file)?;
+    Ok(keys)
 }
 
 async fn connect(config: &Config, options: PgConnectOptions) -> Result<PgPool, Error> {

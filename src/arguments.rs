@@ -25,6 +25,12 @@ pub enum Command {
     Work,
     /// Brings the database's schema up to date.
     Migrate,
+    /// Works on keys.
+    Keys {
+        /// How.
+        #[command(subcommand)]
+        action: KeyAction,
+    },
     /// Prints the `OpenAPI` document.
     Openapi,
     /// Runs a command with `DATABASE_URL` set to a private Postgres server, and stops the server afterwards.
@@ -45,6 +51,14 @@ pub enum Command {
         #[command(subcommand)]
         experiment: Experiment,
     },
+}
+
+/// Work on keys.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum KeyAction {
+    /// Makes a new master key, wraps every data key by it, and puts its file in the place of the old one. Stop every
+    /// other process first. If it is broken off, run it again.
+    Rotate,
 }
 
 /// A published experiment.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 use kindred::app::{self, App};
-use kindred::arguments::{Arguments, Command, Experiment};
+use kindred::arguments::{Arguments, Command, Experiment, KeyAction};
 use kindred::{config::Config, http, postgres, reproduce, telemetry};
 
 #[tokio::main]
@@ -22,6 +22,9 @@ async fn main() -> anyhow::Result<ExitCode> {
         Command::Serve => app::until_told(App::serve(config()?)).await?,
         Command::Work => app::until_told(App::work(config()?)).await?,
         Command::Migrate => app::migrate(config()?).await?,
+        Command::Keys {
+            action: KeyAction::Rotate,
+        } => app::rotate_keys(config()?).await?,
         Command::Openapi => {
             let document = http::openapi().to_pretty_json()?;
             writeln!(std::io::stdout(), "{document}").context("standard output")?;

@@ -10,12 +10,13 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 use crate::anonymize::release::{self, Recipe, Rendered};
 use crate::anonymize::report::Solution;
 use crate::anonymize::table::{Block, BlockBuilder, Schema, Table};
 use crate::anonymize::verify::{self, Verification, VerificationFailure};
-use crate::declaration::{ReleaseDemand, Role};
+use crate::declaration::{Demand, ReleaseDemand, Role};
 use crate::fault::{Fault, FaultCode};
 use crate::form::{Form, Writer};
 use crate::job::{BatchRecord, JobSpec, ReleaseConfiguration, ReleaseRecord};
@@ -47,7 +48,9 @@ pub enum Error {
 /// What is released of what, put together once and shared with the CPU threads.
 struct Plan {
     schema: Schema,
-    configuration: ReleaseConfiguration,
+    dataset_name: String,
+    demand: Demand,
+    release: ReleaseDemand,
     solution: Solution,
     columns: Option<Vec<String>>,
 }
@@ -61,7 +64,7 @@ struct Staged {
 }
 
 /// The CSV form of a release as it grows.
-struct CsvDigest {
+pub(crate) struct CsvDigest {
     writer: Writer,
     buffer: Vec<u8>,
     hash: Sha256,
@@ -84,7 +87,10 @@ pub async fn publish(
         through_batch,
         declaration,
         populations,
-    } = &front.spec;
+    } = &front.spec
+    else {
+        return Err(Error::Store(crate::store::Error::FrontNotReady));
+    };
     let schema = Schema::compile(declaration).map_err(|_| {
         Error::Store(crate::store::Error::Form(
             "a declaration that does not compile".to_owned(),
@@ -95,12 +101,15 @@ pub async fn publish(
         .load_input(front.dataset_id, &schema, *through_batch, populations)
         .await
         .map_err(Error::Store)?;
+    if table.rows as u64 != solution.released_rows + solution.suppressed_rows {
+        // Rows were erased since the search: its figures are not those of what is left.
+        return Err(Error::Store(crate::store::Error::DatasetChanged));
+    }
     let plan = Arc::new(Plan {
         schema,
-        configuration: ReleaseConfiguration {
-            demand: asked.clone(),
-            release: demand.clone(),
-        },
+        dataset_name: declaration.name.clone(),
+        demand: asked.clone(),
+        release: demand.clone(),
         solution: solution.clone(),
         columns,
     });
@@ -110,7 +119,7 @@ pub async fn publish(
     };
     let (rendered, verification) = pool.run(work).await??;
     let rendered = Arc::new(rendered);
-    let (draft, csv) = stage(store, pool, front, &rendered).await?;
+    let (draft, csv) = stage(store, pool, front.dataset_id, &rendered).await?;
     let batches = store.batches(front.dataset_id, *through_batch).await;
     let (batches, created_at) = match (batches, store.now().await) {
         (Ok(batches), Ok(now)) => (batches, now),
@@ -131,14 +140,14 @@ impl Plan {
     fn render(&self, table: &Table) -> Result<(Rendered, Verification), Error> {
         let recipe = Recipe {
             recoding: self.solution.recoding.recoded(),
-            privacy: &self.configuration.demand.privacy,
-            row_order: self.configuration.release.row_order,
-            seed: self.configuration.demand.search.seed,
+            privacy: &self.demand.privacy,
+            row_order: self.release.row_order,
+            seed: self.demand.search.seed,
             columns: self.columns.as_deref(),
-            suppressed_rows: self.configuration.release.suppressed_rows,
+            suppressed_rows: self.release.suppressed_rows,
         };
         let rendered = release::render(table, &self.schema, &recipe).map_err(Error::Render)?;
-        let limit = self.configuration.demand.suppression_limit;
+        let limit = self.demand.suppression_limit;
         let verification = verify::verify(table, &self.schema, &recipe, limit, &rendered)?;
         let is_whole = self.schema.quasi_identifiers().iter().all(|position| {
             rendered
@@ -240,50 +249,54 @@ impl Plan {
             verification,
             csv,
         } = staged;
-        let JobSpec::Search { declaration, .. } = &front.spec;
-        let seed = self.configuration.demand.search.seed;
+        let (csv_sha256, csv_bytes) = csv.finish();
+        let seed = self.demand.search.seed;
         let solution = &self.solution;
+        let configuration = ReleaseConfiguration::Solution {
+            demand: self.demand.clone(),
+            release: self.release.clone(),
+        };
         let record = ReleaseRecord {
             release_id: draft.release_id(),
             dataset_id: front.dataset_id,
-            dataset_name: declaration.name.clone(),
+            dataset_name: self.dataset_name.clone(),
             job_id: front.job_id,
-            solution_id: solution.solution_id,
+            solution_id: Some(solution.solution_id),
+            series: None,
             batches,
-            configuration_sha256: configuration_digest(&self.configuration),
-            configuration: self.configuration.clone(),
-            hierarchy_digests: self.hierarchy_digests(),
+            configuration_sha256: configuration_digest(&configuration),
+            configuration,
+            hierarchy_digests: hierarchy_digests(&self.schema),
             recoding: solution.recoding.clone(),
             seeds: BTreeMap::from([("search".to_owned(), seed), ("row_order".to_owned(), seed)]),
-            privacy: solution.privacy.clone(),
-            risk: solution.risk.clone(),
+            privacy: Some(solution.privacy.clone()),
+            risk: Some(solution.risk.clone()),
             rows_in: rendered.released_rows + rendered.suppressed_rows,
             released_rows: rendered.released_rows,
             suppressed_rows: rendered.suppressed_rows,
             pending_rows: 0,
             classes: verification.classes,
             columns: column_names(&rendered),
-            verification,
-            csv_sha256: hex::encode(csv.hash.finalize()),
-            csv_bytes: csv.bytes,
+            verification: Some(verification),
+            csv_sha256: Some(csv_sha256),
+            csv_bytes: Some(csv_bytes),
             software_version: env!("CARGO_PKG_VERSION").to_owned(),
             created_at,
         };
         (draft, record)
     }
+}
 
-    fn hierarchy_digests(&self) -> BTreeMap<String, String> {
-        let attributes = self.schema.attributes();
-        self.schema
-            .quasi_identifiers()
-            .into_iter()
-            .filter_map(|position| {
-                let attribute = &attributes[position];
-                let digest = attribute.hierarchy.as_ref()?.digest();
-                Some((attribute.declaration.name.clone(), hex::encode(digest)))
-            })
-            .collect()
-    }
+/// Version of each quasi-identifier's hierarchy, by name.
+pub(crate) fn hierarchy_digests(schema: &Schema) -> BTreeMap<String, String> {
+    let attributes = schema.attributes();
+    let quasi = schema.quasi_identifiers().into_iter();
+    let digests = quasi.filter_map(|position| {
+        let attribute = &attributes[position];
+        let digest = attribute.hierarchy.as_ref()?.digest();
+        Some((attribute.declaration.name.clone(), hex::encode(digest)))
+    });
+    digests.collect()
 }
 
 impl CsvDigest {
@@ -310,6 +323,11 @@ impl CsvDigest {
         self.take();
     }
 
+    /// SHA-256, hexadecimal, and bytes of the whole form.
+    pub(crate) fn finish(self) -> (String, u64) {
+        (hex::encode(self.hash.finalize()), self.bytes)
+    }
+
     fn take(&mut self) {
         self.hash.update(&self.buffer);
         self.bytes += self.buffer.len() as u64;
@@ -318,14 +336,14 @@ impl CsvDigest {
 }
 
 /// Stages the rows block by block and hashes their CSV form on the way.
-async fn stage(
+pub(crate) async fn stage(
     store: &Store,
     pool: &CpuPool,
-    front: &StoredFront,
+    dataset_id: Uuid,
     rendered: &Arc<Rendered>,
 ) -> Result<(ReleaseDraft, CsvDigest), Error> {
     let mut draft = store
-        .begin_release(front.dataset_id)
+        .begin_release(dataset_id)
         .await
         .map_err(Error::Store)?;
     let mut csv = CsvDigest::new(column_names(rendered));
@@ -354,7 +372,7 @@ async fn stage(
 }
 
 /// Drops what is staged and hands the error on.
-async fn give_up(store: &Store, draft: ReleaseDraft, error: Error) -> Error {
+pub(crate) async fn give_up(store: &Store, draft: ReleaseDraft, error: Error) -> Error {
     if let Err(failure) = store.abandon_release(draft).await {
         // The sweep removes it later.
         tracing::warn!(
@@ -365,7 +383,7 @@ async fn give_up(store: &Store, draft: ReleaseDraft, error: Error) -> Error {
     error
 }
 
-fn column_names(rendered: &Rendered) -> Vec<String> {
+pub(crate) fn column_names(rendered: &Rendered) -> Vec<String> {
     let names = rendered.columns.iter().map(|column| column.name.clone());
     names.collect()
 }
@@ -413,7 +431,7 @@ fn chosen_columns(
 }
 
 /// SHA-256 over the configuration as JSON without spaces, keys sorted at every depth.
-fn configuration_digest(configuration: &ReleaseConfiguration) -> String {
+pub(crate) fn configuration_digest(configuration: &ReleaseConfiguration) -> String {
     fn sorted(value: Value) -> Value {
         match value {
             Value::Object(map) => {

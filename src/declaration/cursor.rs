@@ -112,6 +112,15 @@ impl<'v> Cursor<'v> {
         None
     }
 
+    /// A number as it is written; `None` of anything else.
+    #[must_use]
+    pub fn number_text(&self) -> Option<String> {
+        match self.value {
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        }
+    }
+
     /// A list of strings; an element that is none is a fault.
     pub fn texts(&self, faults: &mut Faults) -> Option<Vec<String>> {
         let elements = self.list(faults)?;

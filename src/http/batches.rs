@@ -19,7 +19,7 @@ use super::problem::{Code, Problem};
 use super::query::{FromQuery, Nothing, Parameters, Query};
 use super::receive::{Staged, Written, pipe, receive, take_delimiter};
 use crate::ingest::Warning;
-use crate::job::{Batch, BatchRecord};
+use crate::job::{Batch, BatchRecord, QueuedUpdate};
 
 /// A committed batch.
 #[derive(Debug, Serialize, ToSchema)]
@@ -37,18 +37,9 @@ pub(super) struct BatchView {
     /// What the caller should know.
     warnings: Vec<Warning>,
     /// Update jobs that this batch queued, one per series of the dataset.
-    updates: Vec<UpdateView>,
+    updates: Vec<QueuedUpdate>,
     /// When committed.
     created_at: DateTime<Utc>,
-}
-
-/// An update job that a batch queued.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct UpdateView {
-    /// The series.
-    series_id: Uuid,
-    /// Its update job.
-    job_id: Uuid,
 }
 
 /// The batches of a dataset.
@@ -69,7 +60,7 @@ impl BatchView {
             rows: batch.rows,
             trimmed_cells: batch.trimmed_cells,
             warnings: batch.warnings.clone(),
-            updates: Vec::new(),
+            updates: batch.updates.clone(),
             created_at: batch.created_at,
         }
     }

@@ -21,7 +21,7 @@ use super::problem::{MEDIA_TYPE, ProblemBody};
 use crate::declaration::{
     AttributeDeclaration, ClassificationDemand, Epsilon, Levels, LossDemand, Objective,
     PopulationDemand, PrivacyModel, Recoding, Recommend, ReleaseChoice, ReportedMeasure, Role,
-    RowOrder, SearchMethod, SuppressedRows,
+    RowOrder, SearchMethod, SeriesDemand, SuppressedRows,
 };
 use crate::fault::Fault;
 
@@ -93,6 +93,31 @@ pub(super) struct SearchSettings {
     max_seconds: Option<f64>,
     /// The policy of `fixed`.
     levels: Option<Levels>,
+}
+
+/// Body of `POST /v1/series`.
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "read by the document's derive only")]
+#[schema(example = json!({"dataset_id": "01890a5d-ac96-774b-bcce-b302099a8057", "name": "admissions, weekly",
+    "privacy": [{"model": "k_anonymity", "k": 5}], "suppression_limit": 0.05}))]
+pub(super) struct NewSeries {
+    /// Dataset to follow.
+    dataset_id: Uuid,
+    /// A name, 1 to 200 characters.
+    name: String,
+    #[serde(flatten)]
+    demand: SeriesDemand,
+}
+
+/// Body of `POST /v1/datasets/{dataset_id}/deletions`: one of the two.
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "read by the document's derive only")]
+#[schema(example = json!({"subjects": ["4711"]}))]
+pub(super) struct NewDeletion {
+    /// Subjects, all of whose rows are erased.
+    subjects: Option<Vec<String>>,
+    /// Value by column; rows that hold all of them are erased.
+    rows_where: Option<std::collections::BTreeMap<String, String>>,
 }
 
 /// Body of `POST /v1/releases`.
@@ -185,6 +210,10 @@ pub(super) fn describe(mut openapi: OpenApi) -> OpenApi {
         ("datasets", "Declare tables, append rows, measure."),
         ("hierarchies", "See and replace how values are generalised."),
         ("jobs", "Search policies in the background; read fronts."),
+        (
+            "series",
+            "Keep one policy up to date over a growing dataset.",
+        ),
         ("releases", "Make, inspect and download verified releases."),
         ("operations", "Health, readiness, metrics."),
     ];

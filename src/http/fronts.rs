@@ -103,7 +103,11 @@ fn as_csv(stored: &StoredFront) -> Result<Vec<u8>, csv::Error> {
         declaration,
         demand,
         ..
-    } = &stored.spec;
+    } = &stored.spec
+    else {
+        // An update of a series has no front.
+        return Ok(Vec::new());
+    };
     let quasi_identifiers: Vec<&str> = declaration
         .attributes
         .iter()

@@ -32,7 +32,7 @@ pub(super) struct JobView {
     job_id: Uuid,
     /// Dataset it works on.
     dataset_id: Uuid,
-    /// What it does: `search`.
+    /// What it does: `search` or `series_update`.
     kind: String,
     /// Where it stands.
     state: JobState,
@@ -56,6 +56,8 @@ pub(super) struct JobView {
     failure: Option<JobFailure>,
     /// The release it made, where one was asked for.
     release_id: Option<Uuid>,
+    /// The series that it updates.
+    series_id: Option<Uuid>,
     /// Where to go on.
     links: JobLinks,
 }
@@ -63,8 +65,12 @@ pub(super) struct JobView {
 /// Where to go on from a job.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(super) struct JobLinks {
-    /// Its front.
-    front: String,
+    /// Its front; an update of a series has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    front: Option<String>,
+    /// The series that it updates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    series: Option<String>,
     /// Its changes as server-sent events.
     events: String,
     /// Its release, once there is one.
@@ -91,8 +97,10 @@ impl JobView {
             warnings: job.warnings.clone(),
             failure: job.failure.clone(),
             release_id: job.release_id,
+            series_id: job.series_id,
             links: JobLinks {
-                front: format!("{path}/front"),
+                front: job.series_id.is_none().then(|| format!("{path}/front")),
+                series: job.series_id.map(|id| format!("/v1/series/{id}")),
                 events: format!("{path}/events"),
                 release,
             },

@@ -8,6 +8,7 @@ mod batches;
 mod body;
 mod changes;
 mod datasets;
+mod deletions;
 mod documents;
 mod extract;
 mod failures;
@@ -24,6 +25,7 @@ mod problem;
 mod query;
 mod receive;
 mod releases;
+mod series;
 mod submission;
 mod task;
 mod watch;
@@ -85,7 +87,9 @@ fn brief() -> OpenApiRouter<App> {
         .routes(routes!(fronts::read_front))
         .routes(routes!(fronts::read_certificate))
         .routes(routes!(releases::list_releases))
-        .routes(routes!(releases::read_release))
+        .routes(routes!(series::create_series, series::list_series))
+        .routes(routes!(series::read_series))
+        .routes(routes!(series::list_series_releases))
 }
 
 /// Requests that last as long as the data or the caller's patience: uploads, downloads, long-polls, event streams and
@@ -97,6 +101,8 @@ fn lasting() -> OpenApiRouter<App> {
         .routes(routes!(jobs::read_job))
         .routes(routes!(watch::watch_job))
         .routes(routes!(releases::create_release))
+        .routes(routes!(deletions::delete_rows, deletions::list_deletions))
+        .routes(routes!(releases::read_release))
         .routes(routes!(releases::download_release))
         .routes(routes!(anonymize::anonymize))
 }

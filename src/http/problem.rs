@@ -243,7 +243,7 @@ impl From<store::Error> for Problem {
             ),
             Error::DatasetChanged => Self::new(
                 Code::DatasetChanged,
-                "the dataset changed while the request ran; nothing was stored; send it again",
+                "the dataset changed while the request ran, or rows were erased since the search; nothing was stored",
             ),
             Error::BacklogFull { queued } => Self::new(
                 Code::BacklogFull,

@@ -23,11 +23,11 @@ use super::problem::Problem;
 use super::query::{FromQuery, Nothing, Parameters, Query};
 use crate::anonymize::table::Block;
 use crate::declaration::{ReleaseDemand, ValueType};
-use crate::fault::FaultCode;
+use crate::fault::{Fault, FaultCode};
 use crate::form::{Form, Writer};
 use crate::job::{PageRequest, ReleaseRecord};
 use crate::publish::publish;
-use crate::store;
+use crate::{series, store};
 
 /// A release: the record, and where its rows are.
 #[derive(Debug, Serialize, ToSchema)]
@@ -89,26 +89,22 @@ impl FromQuery for ReleasesQuery {
 pub(super) struct DownloadQuery {
     format: Option<String>,
     escape_formulas: bool,
+    only_added: bool,
 }
 
 impl FromQuery for DownloadQuery {
     const NAMES: &'static [&'static str] = &["format", "escape_formulas", "rows"];
 
     fn take(parameters: &mut Parameters) -> Self {
-        match parameters.text("rows").as_deref() {
-            None | Some("all") => {}
-            Some("added") => {
-                let detail = "only a release of a series has rows added since the one before";
-                parameters.refuse("rows", FaultCode::NotSupported, detail);
-            }
-            Some(_) => {
-                let detail = "`rows` must be `all` or `added`";
-                parameters.refuse("rows", FaultCode::UnknownValue, detail);
-            }
+        let rows = parameters.text("rows");
+        if !matches!(rows.as_deref(), None | Some("all" | "added")) {
+            let detail = "`rows` must be `all` or `added`";
+            parameters.refuse("rows", FaultCode::UnknownValue, detail);
         }
         Self {
             format: parameters.text("format"),
             escape_formulas: parameters.flag("escape_formulas"),
+            only_added: rows.as_deref() == Some("added"),
         }
     }
 }
@@ -177,7 +173,8 @@ pub(super) async fn read_release(
     Id(release_id): Id,
     _: Query<Nothing>,
 ) -> Result<axum::Json<ReleaseView>, Problem> {
-    let record = app.services.store.release(release_id).await?;
+    let (store, pool) = (&app.services.store, &app.services.pool);
+    let record = series::rendered(store, pool, release_id).await?;
     Ok(axum::Json(ReleaseView::of(&record)))
 }
 
@@ -204,10 +201,11 @@ pub(super) async fn download_release(
 ) -> Result<Response, Problem> {
     let offered = [Form::Csv, Form::Json, Form::Ndjson];
     let form = choose(&headers, query.format.as_deref(), &offered)?;
-    let record = app.services.store.release(release_id).await?;
+    let (store, pool) = (&app.services.store, &app.services.pool);
+    let record = series::rendered(store, pool, release_id).await?;
     let escaped = escaped(&app, &record, query.escape_formulas && form == Form::Csv).await?;
-    let is_plain_csv = form == Form::Csv && !escaped.contains(&true);
-    let tag = format!("\"{}\"", record.csv_sha256);
+    let is_plain_csv = form == Form::Csv && !escaped.contains(&true) && !query.only_added;
+    let tag = format!("\"{}\"", record.csv_sha256.as_deref().unwrap_or_default());
     let known = headers
         .get(header::IF_NONE_MATCH)
         .and_then(|value| value.to_str().ok());
@@ -215,7 +213,11 @@ pub(super) async fn download_release(
         let tag = [(header::ETAG, tag)];
         return Ok((StatusCode::NOT_MODIFIED, tag).into_response());
     }
-    let mut blocks = app.services.store.release_blocks(release_id);
+    let mut blocks = if query.only_added {
+        added(&app, release_id).await?
+    } else {
+        store.release_blocks(release_id)
+    };
     // What cannot even begin is a failure that can still be told.
     let first = blocks.next().await.transpose()?;
     let writer = Writer::new(form, record.columns.clone(), escaped);
@@ -228,9 +230,24 @@ pub(super) async fn download_release(
                 .ok()
                 .map(|tag| (header::ETAG, tag)),
         );
-        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(record.csv_bytes));
+        let bytes = record.csv_bytes.map(HeaderValue::from);
+        headers.extend(bytes.map(|bytes| (header::CONTENT_LENGTH, bytes)));
     }
     Ok(response)
+}
+
+/// The rows that are new in a release of a series.
+async fn added(
+    app: &App,
+    release_id: Uuid,
+) -> Result<BoxStream<'static, Result<Block, store::Error>>, Problem> {
+    let (store, pool) = (&app.services.store, &app.services.pool);
+    let Some(blocks) = series::added(store, pool, release_id).await? else {
+        let detail = "only a release of a series has rows added since the one before";
+        let fault = Fault::at("/query/rows", FaultCode::NotSupported, detail);
+        return Err(Problem::fault(fault));
+    };
+    Ok(futures::stream::iter(blocks.into_iter().map(Ok)).boxed())
 }
 
 fn describe(headers: &mut HeaderMap, record: &ReleaseRecord, form: Form) {

@@ -9,8 +9,11 @@ mod csv;
 mod decode;
 mod json;
 mod log;
+mod selector;
 mod split;
 mod value;
+
+pub use selector::{Selector, selector};
 
 use std::io::Read;
 

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::partition::Layout;
 use super::statement::{Statement, count, json, small_count, small_stored, statement, stored};
-use super::{Error, Store, Upload, commit, datasets, once, staging};
+use super::{Error, Store, Upload, commit, datasets, once, series, staging};
 use crate::ingest::Summary;
 use crate::job::{Answer, Batch, BatchRecord, Once};
 
@@ -80,9 +80,9 @@ impl Store {
         if let Some(earlier) = once::take(&mut transaction, once).await? {
             return Ok((earlier, false));
         }
-        let (declaration, batches) = datasets::lock(&mut transaction, dataset_id).await?;
-        let adds_late = !summary.added.is_empty() && batches > 0;
-        if declaration != upload.declaration || adds_late {
+        let locked = datasets::lock(&mut transaction, dataset_id).await?;
+        let adds_late = !summary.added.is_empty() && locked.batches > 0;
+        if locked.declaration != upload.declaration || adds_late {
             return Err(Error::DatasetChanged);
         }
         let content = upload.keys.token.content_token(&summary.digest);
@@ -95,7 +95,9 @@ impl Store {
             .ok_or(Error::DatasetChanged)?;
         add_attributes(&mut transaction, upload, summary).await?;
         let repeats = repeats.is_some();
-        let batch = insert_batch(&mut transaction, upload, summary, &content, repeats).await?;
+        let mut batch = insert_batch(&mut transaction, upload, summary, &content, repeats).await?;
+        let through = (batch.sequence, locked.deletions);
+        batch.updates = series::queue_updates(&mut transaction, dataset_id, through).await?;
         let answer = answer(&batch);
         once::answered(&mut transaction, once, Some(dataset_id), &answer).await?;
         commit(transaction).await?;
@@ -208,6 +210,7 @@ async fn insert_batch(
         trimmed_cells: summary.trimmed_cells,
         warnings: summary.warnings.clone(),
         created_at: row.created_at,
+        updates: Vec::new(),
     })
 }
 

@@ -66,20 +66,31 @@ impl From<DatasetRow> for Dataset {
 struct LockedRow {
     declaration: Json<DatasetDeclaration>,
     batches: i32,
+    deletions: i32,
 }
 
-/// Takes the right to change a dataset until the transaction ends; gives its declaration and number of batches.
-pub(super) async fn lock(
-    connection: &mut PgConnection,
-    dataset_id: Uuid,
-) -> Result<(DatasetDeclaration, u32), Error> {
+/// What a transaction that may change a dataset knows of it.
+pub(super) struct Locked {
+    pub(super) declaration: DatasetDeclaration,
+    /// Batches so far.
+    pub(super) batches: u32,
+    /// Deletions so far.
+    pub(super) deletions: u32,
+}
+
+/// Takes the right to change a dataset until the transaction ends; gives what it must know.
+pub(super) async fn lock(connection: &mut PgConnection, dataset_id: Uuid) -> Result<Locked, Error> {
     let row: Option<LockedRow> = sqlx::query_as(LOCK_DATASET.text)
         .bind(dataset_id)
         .fetch_optional(connection)
         .await
         .map_err(LOCK_DATASET.failed())?;
     let row = row.ok_or(Error::NotFound("dataset"))?;
-    Ok((row.declaration.0, small_count(row.batches)))
+    Ok(Locked {
+        declaration: row.declaration.0,
+        batches: small_count(row.batches),
+        deletions: small_count(row.deletions),
+    })
 }
 
 /// Keeps a dataset from being deleted until the transaction ends; false if it is gone.
@@ -281,7 +292,7 @@ impl Store {
         if once::take(&mut transaction, once).await?.is_some() {
             return find(&mut transaction, dataset_id).await;
         }
-        let (mut current, _) = lock(&mut transaction, dataset_id).await?;
+        let mut current = lock(&mut transaction, dataset_id).await?.declaration;
         let replaced = current
             .attributes
             .get_mut(position)

@@ -44,6 +44,7 @@ pub(super) struct JobRow {
     failure: Option<Json<JobFailure>>,
     warnings: Json<Vec<Warning>>,
     release_id: Option<Uuid>,
+    series_id: Option<Uuid>,
     search_space: String,
     evaluations: i64,
     fraction: f64,
@@ -79,12 +80,13 @@ impl From<JobRow> for Job {
             warnings: row.warnings.0,
             failure: row.failure.map(|Json(failure)| failure),
             release_id: row.release_id,
+            series_id: row.series_id,
             version: row.version,
         }
     }
 }
 
-async fn find(connection: &mut PgConnection, job_id: Uuid) -> Result<Job, Error> {
+pub(super) async fn find(connection: &mut PgConnection, job_id: Uuid) -> Result<Job, Error> {
     let row: Option<JobRow> = sqlx::query_as(FIND_JOB.text)
         .bind(job_id)
         .fetch_optional(connection)
@@ -94,7 +96,10 @@ async fn find(connection: &mut PgConnection, job_id: Uuid) -> Result<Job, Error>
 }
 
 /// Refuses a job beyond the longest backlog. Holds the backlog until the transaction ends.
-async fn check_backlog(connection: &mut PgConnection, max_queued: u32) -> Result<(), Error> {
+pub(super) async fn check_backlog(
+    connection: &mut PgConnection,
+    max_queued: u32,
+) -> Result<(), Error> {
     sqlx::query(LOCK_BACKLOG.text)
         .execute(&mut *connection)
         .await
@@ -111,7 +116,7 @@ async fn check_backlog(connection: &mut PgConnection, max_queued: u32) -> Result
     }
 }
 
-async fn insert(connection: &mut PgConnection, job: &NewJob) -> Result<Uuid, Error> {
+pub(super) async fn insert(connection: &mut PgConnection, job: &NewJob) -> Result<Uuid, Error> {
     let job_id = Uuid::now_v7();
     let reason = job.infeasible.as_ref().map(|(reason, _)| json(reason));
     let (state, outcome, phase) = match job.infeasible {
@@ -133,6 +138,7 @@ async fn insert(connection: &mut PgConnection, job: &NewJob) -> Result<Uuid, Err
         .bind(&job.search_space)
         .bind(phase)
         .bind(small_stored(job.max_attempts))
+        .bind(job.spec.series_id())
         .execute(&mut *connection)
         .await
         .map_err(INSERT_JOB.failed())?;

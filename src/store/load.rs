@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::batches::BatchRow;
 use super::partition::{self, Layout};
 use super::statement::{Statement, count, small_count, small_stored, statement};
-use super::{Error, Store, aside};
+use super::{Error, Store, aside, erasure};
 use crate::anonymize::table::{Block, Column, Population, Schema, Table};
 use crate::declaration::Role;
 use crate::job::PinnedPopulation;
@@ -18,7 +18,7 @@ const GET_BATCH_CHUNK: Statement = statement!("get_batch_chunk");
 impl Store {
     /// Loads the quasi and auxiliary partitions (never the identity partition) of all batches up to a sequence.
     ///
-    /// Rows are in order of batch, then of upload. Holds no connection while a chunk is opened. Memory: one `u32` per
+    /// Rows are in order of batch, then of upload; erased ones are not there. Holds no connection while a chunk is opened. Memory: one `u32` per
     /// row and column, the distinct values, one chunk.
     ///
     /// # Errors
@@ -35,8 +35,8 @@ impl Store {
         if !layout.auxiliary.is_empty() {
             partitions.push(self.auxiliary(dataset_id, &layout).await?);
         }
-        let table = Table::with_columns(&schema.releasable(), schema.subject().is_some());
-        self.fill(table, dataset_id, &partitions, through_batch)
+        let wanted = (schema.releasable(), schema.subject().is_some());
+        self.fill(&wanted, dataset_id, &partitions, through_batch)
             .await
     }
 
@@ -82,16 +82,36 @@ impl Store {
             })
             .collect();
         let partitions = [self.quasi(dataset_id, &layout(&own)).await?];
-        let table = Table::with_columns(&wanted, own.subject().is_some());
+        let wanted = (wanted, own.subject().is_some());
         let table = self
-            .fill(table, dataset_id, &partitions, pinned.through_batch)
+            .fill(&wanted, dataset_id, &partitions, pinned.through_batch)
             .await?;
         Population::new(dataset_id, table, &own, schema)
             .map_err(|_| Error::Form("a population that lacks a column".to_owned()))
     }
 
-    /// Fills the columns of a table from partitions of all batches up to a sequence.
+    /// Fills the wanted columns of a table, and its subjects, from partitions of all batches up to a sequence.
     async fn fill(
+        &self,
+        wanted: &(Vec<bool>, bool),
+        dataset_id: Uuid,
+        partitions: &[Partition],
+        through_batch: u32,
+    ) -> Result<Table, Error> {
+        loop {
+            let before = self.deletions_so_far(dataset_id).await?;
+            let table = Table::with_columns(&wanted.0, wanted.1);
+            let table = self
+                .fill_once(table, dataset_id, partitions, through_batch)
+                .await?;
+            // A deletion in between may have left rows of which some cells were read and some not.
+            if before == self.deletions_so_far(dataset_id).await? {
+                return Ok(table);
+            }
+        }
+    }
+
+    async fn fill_once(
         &self,
         mut table: Table,
         dataset_id: Uuid,
@@ -99,10 +119,12 @@ impl Store {
         through_batch: u32,
     ) -> Result<Table, Error> {
         for batch in self.complete_batches(dataset_id, through_batch).await? {
+            let sequence = small_count(batch.sequence);
+            let erased: Arc<[u64]> = self.erased_rows(dataset_id, sequence).await?.into();
             for partition in partitions {
-                table = self.append(table, &batch, partition).await?;
+                table = self.append(table, &batch, partition, &erased).await?;
             }
-            table.rows += usize::try_from(batch.rows).unwrap_or(0);
+            table.rows += usize::try_from(batch.rows).unwrap_or(0) - erased.len();
             let columns = table.columns.iter().flatten().chain(&table.subjects);
             if columns
                 .into_iter()
@@ -140,7 +162,9 @@ impl Store {
             .collect();
         let mut table = Table::with_columns(&wanted, false);
         for batch in self.complete_batches(dataset_id, u32::MAX).await? {
-            table = self.append(table, &batch, &partition).await?;
+            table = self
+                .append(table, &batch, &partition, &Arc::from([]))
+                .await?;
             for column in table.columns.iter_mut().flatten() {
                 column.codes.clear();
             }
@@ -150,7 +174,7 @@ impl Store {
         Ok(dictionary.iter().map(str::to_owned).collect())
     }
 
-    async fn complete_batches(
+    pub(super) async fn complete_batches(
         &self,
         dataset_id: Uuid,
         through_batch: u32,
@@ -191,6 +215,7 @@ impl Store {
         mut table: Table,
         batch: &BatchRow,
         partition: &Partition,
+        erased: &Arc<[u64]>,
     ) -> Result<Table, Error> {
         let chunks = match partition.purpose {
             Purpose::Quasi => batch.quasi_chunks,
@@ -206,10 +231,16 @@ impl Store {
             };
             let sealed = self.batch_chunk(&place).await?;
             let (key, targets) = (Arc::clone(&partition.key), Arc::clone(&partition.targets));
+            let (erased, first) = (Arc::clone(erased), rows);
             let appended = aside(move || {
                 let block = partition::open(&sealed, &key, &place)?;
-                append_block(&mut table, &block, &targets)?;
-                Ok((table, block.rows as u64))
+                let more = block.rows as u64;
+                append_block(
+                    &mut table,
+                    &erasure::without(block, first, &erased),
+                    &targets,
+                )?;
+                Ok((table, more))
             });
             let (longer, more) = appended.await?;
             table = longer;
@@ -222,7 +253,7 @@ impl Store {
         }
     }
 
-    async fn batch_chunk(&self, place: &Place) -> Result<Vec<u8>, Error> {
+    pub(super) async fn batch_chunk(&self, place: &Place) -> Result<Vec<u8>, Error> {
         let payload: Option<Vec<u8>> = sqlx::query_scalar(GET_BATCH_CHUNK.text)
             .bind(place.dataset_id)
             .bind(place.holder_id)
@@ -251,7 +282,7 @@ enum Target {
     Subject,
 }
 
-fn layout(schema: &Schema) -> Layout {
+pub(super) fn layout(schema: &Schema) -> Layout {
     let attributes = schema.attributes().iter();
     Layout::of(attributes.map(|attribute| &attribute.declaration))
 }

@@ -1,8 +1,8 @@
 //! The schema's version, the clock, and what must be removed now and then.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgPool;
 use sqlx::migrate::Migrator;
+use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 use super::statement::{Statement, database_error, statement};
@@ -14,6 +14,14 @@ const GET_SCHEMA_VERSION: Statement = statement!("get_schema_version");
 const GET_NOW: Statement = statement!("get_now");
 const LIST_STALE_STAGING: Statement = statement!("list_stale_staging");
 const DELETE_EXPIRED_ANSWERS: Statement = statement!("delete_expired_answers");
+
+/// Database time; within a transaction, of its beginning.
+pub(super) async fn now(connection: &mut PgConnection) -> Result<DateTime<Utc>, Error> {
+    sqlx::query_scalar(GET_NOW.text)
+        .fetch_one(connection)
+        .await
+        .map_err(GET_NOW.failed())
+}
 
 impl Store {
     /// Applies missing migrations. Processes that start together take turns, by an advisory lock.
@@ -49,10 +57,7 @@ impl Store {
     /// # Errors
     /// The database's.
     pub async fn now(&self) -> Result<DateTime<Utc>, Error> {
-        sqlx::query_scalar(GET_NOW.text)
-            .fetch_one(&self.pool)
-            .await
-            .map_err(GET_NOW.failed())
+        now(&mut *self.connection().await?).await
     }
 
     /// Removes staged leftovers (untouched for 6 hours) and expired idempotency keys (48 hours); returns how many rows.

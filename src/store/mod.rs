@@ -4,15 +4,19 @@
 //! are blocks: encoded, compressed, sealed by the [`crate::vault`], about a megabyte each. All times are the database's.
 
 //!
-//! Locks are taken in one order, so that no two transactions wait for each other: idempotency key, dataset, job or
-//! staging. Whoever inserts rows that refer to a dataset holds the dataset first.
+//! Locks are taken in one order, so that no two transactions wait for each other: idempotency key, dataset,
+//! series, job or staging. Whoever inserts rows that refer to a dataset holds the dataset first.
 
 mod batches;
 mod chunk;
 mod datasets;
+mod deletions;
+mod eraser;
+mod erasure;
 mod error;
 mod fronts;
 mod jobs;
+mod key_rotation;
 mod keys;
 mod leases;
 mod load;
@@ -21,6 +25,13 @@ mod once;
 mod page;
 mod partition;
 mod releases;
+mod series;
+mod series_codec;
+mod series_index;
+mod series_log;
+mod series_rows;
+mod series_sealed;
+mod series_update;
 mod staging;
 mod statement;
 mod uploads;
@@ -35,8 +46,12 @@ use crate::anonymize::report::{Front, Reason};
 use crate::ingest::Warning;
 use crate::job::{JobFailure, JobOutcome, JobSpec};
 use crate::vault::Vault;
+pub use deletions::Selection;
 pub use error::Error;
 pub use releases::ReleaseDraft;
+pub use series_index::PgIndex;
+pub use series_log::{SeriesRelease, SeriesVersion};
+pub use series_update::{SeriesAnswer, SeriesInput};
 use statement::database_error;
 pub use uploads::Upload;
 

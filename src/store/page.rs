@@ -17,6 +17,7 @@ pub(super) enum List {
     Datasets = 1,
     Jobs = 2,
     Releases = 3,
+    Series = 4,
 }
 
 /// A page to be read.

@@ -46,6 +46,10 @@ impl ReleaseDraft {
         self.release_id
     }
 
+    pub(super) fn chunks(&self) -> u32 {
+        self.chunks
+    }
+
     fn place(&self, sequence: u32) -> Place {
         Place {
             dataset_id: self.dataset_id,
@@ -236,15 +240,15 @@ impl Store {
     }
 
     async fn stored_release(&self, release_id: Uuid) -> Result<(ReleaseDraft, u32), Error> {
-        let row: Option<(Uuid, i32)> = sqlx::query_as(FIND_RELEASE_CHUNKS.text)
+        let row: Option<(Uuid, Uuid, i32)> = sqlx::query_as(FIND_RELEASE_CHUNKS.text)
             .bind(release_id)
             .fetch_optional(&self.pool)
             .await
             .map_err(FIND_RELEASE_CHUNKS.failed())?;
-        let (dataset_id, chunks) = row.ok_or(Error::NotFound("release"))?;
+        let (dataset_id, holder_id, chunks) = row.ok_or(Error::NotFound("release"))?;
         let chunks = small_count(chunks);
         let draft = ReleaseDraft {
-            release_id,
+            release_id: holder_id,
             dataset_id,
             key: Arc::new(self.data_key(dataset_id, Purpose::Release).await?),
             chunks,

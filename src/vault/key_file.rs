@@ -84,6 +84,23 @@ fn link(draft: &Path, path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
+    flush_directory(path)
+}
+
+/// The file of the key that is to follow.
+pub(super) fn next_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".next");
+    name.into()
+}
+
+/// Gives a key file another one's name; flushes the directory, so that it lasts.
+pub(super) fn replace(from: &Path, to: &Path) -> Result<(), Error> {
+    let renamed = std::fs::rename(from, to).and_then(|()| flush_directory(to));
+    renamed.map_err(|error| failed(to, &error))
+}
+
+fn flush_directory(path: &Path) -> io::Result<()> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

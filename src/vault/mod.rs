@@ -1,6 +1,6 @@
 //! Keys, sealed partitions, keyed tokens.
 //!
-//! Envelope encryption: one master key, held by the process, wraps five random data keys per dataset, one per
+//! Envelope encryption: one master key, held by the process, wraps six random data keys per dataset, one per
 //! [`Purpose`]; the database holds them only wrapped. Rows are sealed with AES-256-GCM under a fresh 96-bit nonce that
 //! stands before the ciphertext. The associated data binds every ciphertext to its place, so a chunk moved to another
 //! dataset, batch, partition or position does not open. Destroying a wrapped key destroys what it sealed.
@@ -20,7 +20,7 @@ use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-pub use place::{Place, Purpose};
+pub use place::{Place, Purpose, SeriesPart, SeriesPlace};
 
 /// Bytes of every key.
 const KEY_BYTES: usize = 32;
@@ -86,6 +86,40 @@ impl Vault {
             .seal(&place::of_key(dataset_id, purpose), &key.0[..])
     }
 
+    /// Opens the vault with the key of a file beside the given one, named with `.next` after it; the file is made if it
+    /// is not there.
+    ///
+    /// # Errors
+    /// The file.
+    pub fn open_next(key_file: &Path) -> Result<Self, Error> {
+        let master = key_file::read_or_create(&key_file::next_path(key_file))?;
+        Ok(Self { master })
+    }
+
+    /// Puts the key file of [`Vault::open_next`] in the place of the given one, whole or not at all.
+    ///
+    /// # Errors
+    /// The file.
+    pub fn put_next_in_force(key_file: &Path) -> Result<(), Error> {
+        key_file::replace(&key_file::next_path(key_file), key_file)
+    }
+
+    /// Wraps a data key by another vault's master key.
+    ///
+    /// # Errors
+    /// As [`Vault::unwrap_data_key`]; [`Error::Randomness`].
+    pub fn rewrap_data_key(
+        &self,
+        next: &Self,
+        dataset_id: Uuid,
+        purpose: Purpose,
+        wrapped: &[u8],
+    ) -> Result<Vec<u8>, Error> {
+        let key = self.unwrap_data_key(dataset_id, purpose, wrapped)?;
+        let place = place::of_key(dataset_id, purpose);
+        next.master.seal(&place, &key.key.0[..])
+    }
+
     /// Unwraps a data key of this dataset and purpose.
     ///
     /// # Errors
@@ -124,6 +158,56 @@ impl DataKey {
     /// [`Error::Open`] with another key, at another place, or if a bit was changed.
     pub fn open(&self, place: &Place, sealed: &[u8]) -> Result<Vec<u8>, Error> {
         self.key.open(&place.associated_data(), sealed)
+    }
+
+    /// As [`DataKey::seal`], for a place of a series.
+    ///
+    /// # Errors
+    /// [`Error::Randomness`].
+    pub fn seal_in_series(&self, place: &SeriesPlace, plain: &[u8]) -> Result<Vec<u8>, Error> {
+        self.key.seal(&place.associated_data(), plain)
+    }
+
+    /// As [`DataKey::open`], for a place of a series.
+    ///
+    /// # Errors
+    /// [`Error::Open`] with another key, at another place, or if a bit was changed.
+    pub fn open_in_series(&self, place: &SeriesPlace, sealed: &[u8]) -> Result<Vec<u8>, Error> {
+        self.key.open(&place.associated_data(), sealed)
+    }
+
+    /// Keyed token of a list of cells exactly as they are; missing is told from every text.
+    #[must_use]
+    pub fn tuple_token<'a>(&self, cells: impl IntoIterator<Item = Option<&'a str>>) -> [u8; 16] {
+        let mut fields: Vec<&[u8]> = vec![b"tuple"];
+        for cell in cells {
+            fields.push(if cell.is_some() { b"1" } else { b"0" });
+            fields.push(cell.unwrap_or_default().as_bytes());
+        }
+        token::cut(&token::hmac(&self.key.0[..], &fields))
+    }
+
+    /// Keyed token of the nodes that a class of a series is known by.
+    #[must_use]
+    pub fn class_token<'a>(
+        &self,
+        series_id: Uuid,
+        nodes: impl IntoIterator<Item = &'a str>,
+    ) -> [u8; 16] {
+        let series = series_id.into_bytes();
+        let mut fields: Vec<&[u8]> = vec![b"class"];
+        fields.push(&series);
+        let nodes: Vec<&str> = nodes.into_iter().collect();
+        fields.extend(nodes.iter().map(|node| node.as_bytes()));
+        token::cut(&token::hmac(&self.key.0[..], &fields))
+    }
+
+    /// Keyed token of a node of a quasi-identifier's hierarchy within a series.
+    #[must_use]
+    pub fn node_token(&self, series_id: Uuid, attribute: usize, node: &str) -> [u8; 16] {
+        let attribute = (attribute as u64).to_be_bytes();
+        let fields: [&[u8]; 4] = [b"node", series_id.as_bytes(), &attribute, node.as_bytes()];
+        token::cut(&token::hmac(&self.key.0[..], &fields))
     }
 
     /// Keyed token of a person's identifier: the same for every spelling of it that differs only in Unicode form,

@@ -16,16 +16,19 @@ pub enum Purpose {
     Release,
     /// Keyed tokens; seals nothing.
     Token,
+    /// Index and log of series.
+    Series,
 }
 
 impl Purpose {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Identity,
         Self::Quasi,
         Self::Auxiliary,
         Self::Release,
         Self::Token,
+        Self::Series,
     ];
 
     /// Its number in associated data; never changed, or nothing sealed before would open.
@@ -36,6 +39,7 @@ impl Purpose {
             Self::Auxiliary => 3,
             Self::Release => 4,
             Self::Token => 5,
+            Self::Series => 6,
         }
     }
 }
@@ -61,6 +65,87 @@ impl Place {
         bytes.extend_from_slice(self.holder_id.as_bytes());
         bytes.push(self.purpose.number());
         bytes.extend_from_slice(&self.sequence.to_be_bytes());
+        bytes
+    }
+}
+
+/// Where something of a series stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeriesPlace {
+    /// Series.
+    pub series_id: Uuid,
+    /// What within it.
+    pub part: SeriesPart,
+}
+
+/// What of a series is sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeriesPart {
+    /// What it keeps between updates, as of a version.
+    State {
+        /// Version of its last release.
+        version: u32,
+    },
+    /// The cut nodes of a class.
+    Class {
+        /// The class.
+        class_id: u64,
+    },
+    /// The rows of a cell.
+    Cell {
+        /// Keyed token of its tuple.
+        tuple: [u8; 16],
+        /// Kind of its standing.
+        standing: u8,
+        /// Cohort or clock.
+        number: u64,
+    },
+    /// A block of the log.
+    Chunk {
+        /// Version that it belongs to.
+        version: u32,
+        /// Kind of the block.
+        kind: u8,
+        /// Position within the kind, from 0.
+        sequence: u32,
+    },
+}
+
+impl SeriesPlace {
+    /// A form of fixed width per part, so that two places never share one.
+    pub(super) fn associated_data(&self) -> Vec<u8> {
+        let mut bytes = b"kindred series 1".to_vec();
+        bytes.extend_from_slice(self.series_id.as_bytes());
+        match self.part {
+            SeriesPart::State { version } => {
+                bytes.push(1);
+                bytes.extend_from_slice(&version.to_be_bytes());
+            }
+            SeriesPart::Class { class_id } => {
+                bytes.push(2);
+                bytes.extend_from_slice(&class_id.to_be_bytes());
+            }
+            SeriesPart::Cell {
+                tuple,
+                standing,
+                number,
+            } => {
+                bytes.push(3);
+                bytes.extend_from_slice(&tuple);
+                bytes.push(standing);
+                bytes.extend_from_slice(&number.to_be_bytes());
+            }
+            SeriesPart::Chunk {
+                version,
+                kind,
+                sequence,
+            } => {
+                bytes.push(4);
+                bytes.extend_from_slice(&version.to_be_bytes());
+                bytes.push(kind);
+                bytes.extend_from_slice(&sequence.to_be_bytes());
+            }
+        }
         bytes
     }
 }

@@ -5,19 +5,20 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use super::Context;
+use super::failed::Failed;
 use super::lease::{self, Unwanted, Watch};
+use super::{Context, series};
 use crate::anonymize::report::{Front, Reason};
 use crate::anonymize::table::Schema;
-use crate::anonymize::{self, Limits, Outcome, Task};
+use crate::anonymize::{Limits, Outcome, Task};
 use crate::declaration::{Demand, ReleaseChoice, ReleaseDemand, RowOrder, SuppressedRows};
-use crate::job::{Job, JobFailure, JobOutcome, JobSpec, JobState, Lease, ReleaseRecord};
-use crate::publish::{self, publish};
+use crate::job::{Job, JobOutcome, JobSpec, JobState, Lease, ReleaseRecord};
+use crate::publish::publish;
 use crate::store::{self, Finish, ReleaseDraft, StoredFront};
 use crate::telemetry::chain;
 
 /// Counted where the result was discarded.
-const LEASE_LOST: &str = "lease_lost";
+pub(super) const LEASE_LOST: &str = "lease_lost";
 /// Pause before a finish that failed is tried again.
 const RETRY: Duration = Duration::from_millis(500);
 
@@ -26,7 +27,7 @@ const RETRY: Duration = Duration::from_millis(500);
     clippy::large_enum_variant,
     reason = "one value per job, moved a few times"
 )]
-enum Ended {
+pub(super) enum Ended {
     /// With an answer.
     Found {
         outcome: JobOutcome,
@@ -38,13 +39,6 @@ enum Ended {
     Failed(Failed),
     /// Told to stop.
     Stopped,
-}
-
-/// Why an attempt has no answer.
-struct Failed {
-    code: &'static str,
-    detail: String,
-    is_retryable: bool,
 }
 
 /// Runs a claimed job to its end and stores that.
@@ -65,8 +59,13 @@ pub(super) async fn execute(context: &Context, lease: Lease) {
         std::future::pending::<()>().await;
     };
     let work = async {
-        let ended = attempt(context, &lease, &watch).await;
-        let name = finish(context, &lease, &watch, ended).await;
+        let name = match lease.spec {
+            JobSpec::Search { .. } => {
+                let ended = attempt(context, &lease, &watch).await;
+                finish(context, &lease, &watch, ended).await
+            }
+            JobSpec::SeriesUpdate { .. } => series::execute(context, &lease, &watch).await,
+        };
         done.cancel();
         name
     };
@@ -112,7 +111,10 @@ async fn search(context: &Context, lease: &Lease, watch: &Arc<Watch>) -> Result<
         through_batch,
         declaration,
         populations,
-    } = &lease.spec;
+    } = &lease.spec
+    else {
+        return Err(Failed::internal("not a search", false));
+    };
     watch.phase(0, 0.0, "loading");
     let schema = Schema::compile(declaration)
         .map_err(|_| Failed::internal("the stored declaration does not compile", false))?;
@@ -181,8 +183,10 @@ async fn release(
     outcome: JobOutcome,
     front: Front,
 ) -> Ended {
-    let JobSpec::Search { demand, .. } = &lease.spec;
-    let wanted = wanted_solution(demand, &front);
+    let wanted = match &lease.spec {
+        JobSpec::Search { demand, .. } => wanted_solution(demand, &front),
+        JobSpec::SeriesUpdate { .. } => None,
+    };
     let Some(solution) = wanted else {
         return Ended::Found {
             outcome,
@@ -228,7 +232,12 @@ fn wanted_solution(demand: &Demand, front: &Front) -> Option<usize> {
 }
 
 /// Stores how the attempt ended; gives the name under which it is counted.
-async fn finish(context: &Context, lease: &Lease, watch: &Watch, ended: Ended) -> &'static str {
+pub(super) async fn finish(
+    context: &Context,
+    lease: &Lease,
+    watch: &Watch,
+    ended: Ended,
+) -> &'static str {
     let (finish, mut release) = match (watch.unwanted(), ended) {
         // A cancel request that came with the answer still counts: the caller does not want it.
         (Some(Unwanted::LeaseLost), ended) => {
@@ -321,79 +330,16 @@ async fn discard(context: &Context, ended: Ended) {
     }
 }
 
-fn outcome_name(job: &Job) -> &'static str {
+pub(super) fn outcome_name(job: &Job) -> &'static str {
     match (job.state, job.outcome) {
         (JobState::Cancelled, _) => "cancelled",
         (JobState::Failed, _) => "failed",
         // Handed back, or to be tried again.
         (JobState::Queued | JobState::Running, _) => "requeued",
         (JobState::Succeeded, Some(JobOutcome::Infeasible)) => "infeasible",
+        (JobState::Succeeded, Some(JobOutcome::Released)) => "released",
+        (JobState::Succeeded, Some(JobOutcome::Unchanged)) => "unchanged",
         (JobState::Succeeded, Some(JobOutcome::Stopped)) => "stopped",
         (JobState::Succeeded, Some(JobOutcome::Front) | None) => "front",
-    }
-}
-
-impl Failed {
-    fn internal(detail: &str, is_retryable: bool) -> Self {
-        Self {
-            code: "internal",
-            detail: detail.to_owned(),
-            is_retryable,
-        }
-    }
-
-    fn final_one(code: &'static str, detail: String) -> Self {
-        Self {
-            code,
-            detail,
-            is_retryable: false,
-        }
-    }
-
-    fn finish(self) -> Finish {
-        Finish::Failed {
-            failure: JobFailure {
-                code: self.code.to_owned(),
-                detail: self.detail,
-            },
-            retryable: self.is_retryable,
-        }
-    }
-
-    fn from_search(error: &anonymize::Error) -> Self {
-        Self::final_one(error.code(), error.to_string())
-    }
-
-    fn from_store(error: store::Error) -> Self {
-        match error {
-            store::Error::NotFound("population") => Self::final_one(
-                "population_gone",
-                "a dataset that holds a population was deleted".to_owned(),
-            ),
-            store::Error::NotFound(_) => {
-                Self::final_one("dataset_gone", "the dataset was deleted".to_owned())
-            }
-            store::Error::Sealed(_) => Self::internal("stored data could not be opened", false),
-            store::Error::Form(_) => Self::internal("stored data has an unknown form", false),
-            error => {
-                tracing::warn!(error = chain(&error), "the rows could not be read");
-                Self::internal("the rows could not be read", true)
-            }
-        }
-    }
-
-    fn from_release(error: publish::Error, attempt: u32) -> Self {
-        match error {
-            publish::Error::Verification(failure) => {
-                Self::final_one("verification_failed", failure.to_string())
-            }
-            publish::Error::Render(error) => Self::from_search(&error),
-            publish::Error::Store(error) => Self::from_store(error),
-            publish::Error::Panicked(_) => Self::internal("the release panicked", attempt < 2),
-            // No columns are named, so none can be wrong.
-            publish::Error::Faults(_) => {
-                Self::internal("the release could not be made as asked", false)
-            }
-        }
     }
 }

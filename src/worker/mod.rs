@@ -9,7 +9,9 @@
 //!   handed back to the queue, its attempt not counted.
 
 mod execute;
+mod failed;
 mod lease;
+mod series;
 mod upkeep;
 
 use std::sync::Arc;
@@ -140,7 +142,9 @@ async fn work(context: Context, lease: Lease, permit: OwnedSemaphorePermit) {
         kind = lease.spec.kind(),
         attempt = lease.attempt
     );
-    execute::execute(&context, lease).instrument(span).await;
+    Box::pin(execute::execute(&context, lease))
+        .instrument(span)
+        .await;
     drop(permit);
 }
 

@@ -7,6 +7,7 @@ mod objective;
 mod parse;
 mod privacy;
 mod search;
+mod series;
 
 pub use objective::{
     Aggregate, ClassificationDemand, LossDemand, Objective, PopulationDemand, Recommend,
@@ -20,6 +21,7 @@ use uuid::Uuid;
 use super::Fraction;
 use crate::fault::Fault;
 pub use model::{DisclosureMode, Distance, MissingSensitive, PrivacyModel, Reference};
+pub use series::{SeriesDemand, SeriesRecoding};
 
 /// Generalization level per quasi-identifier, by name.
 pub type Levels = std::collections::BTreeMap<String, usize>;

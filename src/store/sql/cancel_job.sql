@@ -7,5 +7,5 @@ set state = case when state = 'queued' then 'cancelled'::job_state else state en
     cancel_requested = true
 where job_id = $1 and state in ('queued', 'running')
 returning
-    job_id, dataset_id, kind, state, outcome, reason, failure, warnings, release_id, search_space, evaluations,
+    job_id, dataset_id, kind, state, outcome, reason, failure, warnings, release_id, series_id, search_space, evaluations,
     fraction, phase, progress_at, attempt, version, created_at, started_at, finished_at

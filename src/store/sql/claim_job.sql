@@ -1,8 +1,15 @@
--- claim_job: leases the oldest queued job that may run now.
+-- claim_job: leases the oldest queued job that may run now. Jobs of one series run in order, one at a time.
 with next as (
     select job_id
     from job
     where state = 'queued' and run_after <= now()
+        and (series_id is null or not exists (
+            select
+            from job other
+            where other.series_id = job.series_id
+                and (other.state = 'running'
+                    or (other.state = 'queued' and (other.created_at, other.job_id) < (job.created_at, job.job_id)))
+        ))
     order by created_at, job_id
     for update skip locked
     limit 1

@@ -27,5 +27,5 @@ set state = held.next_state,
 from held
 where job.job_id = held.job_id
 returning
-    job.job_id, dataset_id, kind, state, outcome, reason, failure, warnings, release_id, search_space, evaluations,
+    job.job_id, dataset_id, kind, state, outcome, reason, failure, warnings, release_id, series_id, search_space, evaluations,
     fraction, phase, progress_at, attempt, version, created_at, started_at, finished_at

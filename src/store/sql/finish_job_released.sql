@@ -10,5 +10,5 @@ set state = case when cancel_requested then 'cancelled'::job_state else 'queued'
     lease_expires_at = null
 where job_id = $1 and lease_token = $2 and state = 'running'
 returning
-    job_id, dataset_id, kind, state, outcome, reason, failure, warnings, release_id, search_space, evaluations,
+    job_id, dataset_id, kind, state, outcome, reason, failure, warnings, release_id, series_id, search_space, evaluations,
     fraction, phase, progress_at, attempt, version, created_at, started_at, finished_at

@@ -8,6 +8,7 @@ mod jobs;
 mod pressure;
 mod problems;
 mod releases;
+mod series;
 mod subtree;
 
 use std::sync::Arc;

@@ -9,6 +9,7 @@ mod leases;
 mod once;
 mod releases;
 mod sealing;
+mod series;
 mod uploads;
 
 use std::path::Path;

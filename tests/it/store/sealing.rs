@@ -145,7 +145,7 @@ async fn the_key_of_another_dataset_opens_nothing(pool: PgPool) {
     )
     .bind(dataset.dataset_id)
     .execute(&pool);
-    assert_eq!(replaced.await.unwrap().rows_affected(), 5);
+    assert_eq!(replaced.await.unwrap().rows_affected(), 6);
     assert!(matches!(
         load(&store, &dataset).await,
         Err(Error::Sealed(_))
@@ -174,4 +174,35 @@ async fn no_table_holds_a_cell_in_the_clear(pool: PgPool) {
         .unwrap();
         assert_eq!(found, 0, "{table}");
     }
+}
+
+#[sqlx::test]
+async fn a_new_master_key_opens_what_was_sealed_before_and_the_old_one_nothing(pool: PgPool) {
+    let old = store(&pool);
+    let dataset = filled(&old).await;
+    let keys = tempfile::tempdir().unwrap();
+    let file = keys.path().join("master.key");
+    let before = std::fs::read(&file).ok();
+    let next = Vault::open_next(&file).unwrap();
+    let rotated = old.rotate_keys(&next).await.unwrap();
+    assert_eq!(rotated, 6);
+    // Broken off before the file took its name: another run finds nothing to do and goes on.
+    assert_eq!(
+        old.rotate_keys(&Vault::open_next(&file).unwrap())
+            .await
+            .unwrap(),
+        0
+    );
+    Vault::put_next_in_force(&file).unwrap();
+    assert_eq!(before, None);
+    let new = Store::new(pool.clone(), Arc::new(Vault::open(None, &file).unwrap()));
+    assert_eq!(load(&new, &dataset).await.unwrap(), 2);
+    assert!(matches!(load(&old, &dataset).await, Err(Error::Sealed(_))));
+    // A third key opens nothing and changes nothing.
+    let stranger = store_with(&pool, "3");
+    let refused = stranger
+        .rotate_keys(&Vault::open_next(&keys.path().join("x")).unwrap())
+        .await;
+    assert!(matches!(refused, Err(Error::Sealed(_))));
+    assert_eq!(load(&new, &dataset).await.unwrap(), 2);
 }

@@ -1,15 +1,18 @@
 //! Plain types that the HTTP interface, the worker and the store share.
 
+mod record;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::anonymize::report::{Privacy, Reason, RecodingReport, Risk};
-use crate::anonymize::verify::Verification;
-use crate::declaration::{DatasetDeclaration, Demand, ReleaseDemand};
+use crate::anonymize::report::Reason;
+use crate::anonymize::series::Counts;
+use crate::declaration::{DatasetDeclaration, Demand, SeriesDemand};
 use crate::ingest::Warning;
+pub use record::{BatchRecord, ReleaseConfiguration, ReleaseRecord, SeriesPlace};
 
 /// A dataset as stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,11 +54,26 @@ pub struct Batch {
     pub warnings: Vec<Warning>,
     /// When committed.
     pub created_at: DateTime<Utc>,
+    /// Update jobs that it queued.
+    pub updates: Vec<QueuedUpdate>,
+}
+
+/// An update job that a batch or a deletion queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct QueuedUpdate {
+    /// The series.
+    pub series_id: Uuid,
+    /// Its update job.
+    pub job_id: Uuid,
 }
 
 /// What a job is to do. Pins what it works on: a retry finds the same input.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one value per job, moved a few times"
+)]
 pub enum JobSpec {
     /// A search.
     Search {
@@ -68,6 +86,15 @@ pub enum JobSpec {
         /// The populations that the demands name, as they were when the job was submitted.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         populations: Vec<PinnedPopulation>,
+    },
+    /// An update of a series: everything up to these that it has not applied yet.
+    SeriesUpdate {
+        /// The series.
+        series_id: Uuid,
+        /// Batches up to this sequence.
+        through_batch: u32,
+        /// Deletions up to this sequence.
+        through_deletion: u32,
     },
 }
 
@@ -88,6 +115,16 @@ impl JobSpec {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Search { .. } => "search",
+            Self::SeriesUpdate { .. } => "series_update",
+        }
+    }
+
+    /// The series that it updates.
+    #[must_use]
+    pub fn series_id(&self) -> Option<Uuid> {
+        match self {
+            Self::Search { .. } => None,
+            Self::SeriesUpdate { series_id, .. } => Some(*series_id),
         }
     }
 }
@@ -137,6 +174,10 @@ pub enum JobOutcome {
     Infeasible,
     /// Out of time or evaluations; the front is the best so far.
     Stopped,
+    /// A series has its next release.
+    Released,
+    /// Nothing could be added to a series safely, or nothing had come.
+    Unchanged,
 }
 
 /// How far a job is.
@@ -170,7 +211,7 @@ pub struct Job {
     pub job_id: Uuid,
     /// Dataset it works on.
     pub dataset_id: Uuid,
-    /// `search` ...
+    /// `search` or `series_update`.
     pub kind: String,
     /// Where it stands.
     pub state: JobState,
@@ -194,6 +235,8 @@ pub struct Job {
     pub failure: Option<JobFailure>,
     /// The release it made, where one was asked for.
     pub release_id: Option<Uuid>,
+    /// The series it updates.
+    pub series_id: Option<Uuid>,
     /// Counts every visible change: the `ETag`.
     pub version: i64,
 }
@@ -213,77 +256,52 @@ pub struct Lease {
     pub token: Uuid,
 }
 
-/// A release: the record for the data-protection officer. Holds no cell value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct ReleaseRecord {
+/// A series as stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
     /// Its id.
-    pub release_id: Uuid,
-    /// Dataset released from.
+    pub series_id: Uuid,
+    /// Dataset it follows.
     pub dataset_id: Uuid,
-    /// Name of the dataset when released.
-    pub dataset_name: String,
-    /// Job whose front holds the solution.
-    pub job_id: Uuid,
-    /// Which solution.
-    pub solution_id: u32,
-    /// Batches that went in.
-    pub batches: Vec<BatchRecord>,
-    /// What was asked of the job and of the release.
-    pub configuration: ReleaseConfiguration,
-    /// SHA-256 of the configuration's canonical JSON, hexadecimal.
-    pub configuration_sha256: String,
-    /// Version of each quasi-identifier's hierarchy, by name.
-    pub hierarchy_digests: std::collections::BTreeMap<String, String>,
-    /// The policy applied.
-    pub recoding: RecodingReport,
-    /// Seeds of every random choice.
-    pub seeds: std::collections::BTreeMap<String, u64>,
-    /// Achieved privacy, as measured by the engine on the solution.
-    pub privacy: Privacy,
-    /// Achieved risk.
-    pub risk: Risk,
-    /// Rows of the input: `released_rows + suppressed_rows + pending_rows`.
-    pub rows_in: u64,
-    /// Rows released.
-    pub released_rows: u64,
-    /// Rows withheld (or masked).
-    pub suppressed_rows: u64,
-    /// Rows that wait for a later release (series); 0 otherwise.
-    pub pending_rows: u64,
-    /// Released classes.
-    pub classes: u64,
-    /// Columns of the data, in order.
-    pub columns: Vec<String>,
-    /// What the independent verifier measured.
-    pub verification: Verification,
-    /// SHA-256 of the CSV form, hexadecimal.
-    pub csv_sha256: String,
-    /// Bytes of the CSV form.
-    pub csv_bytes: u64,
-    /// Version of this software.
-    pub software_version: String,
-    /// When made (database time).
+    /// As named.
+    pub name: String,
+    /// As demanded.
+    pub demand: SeriesDemand,
+    /// Declaration in force when it began.
+    pub declaration: DatasetDeclaration,
+    /// Version of the last release; 0 before the first.
+    pub version: u32,
+    /// Sequence of the last batch applied.
+    pub through_batch: u32,
+    /// Sequence of the last deletion applied.
+    pub through_deletion: u32,
+    /// Figures after the last update.
+    pub counts: Counts,
+    /// Updates that the oldest waiting row has seen since it arrived.
+    pub oldest_pending: Option<u32>,
+    /// When begun.
     pub created_at: DateTime<Utc>,
+    /// When last updated.
+    pub updated_at: DateTime<Utc>,
 }
 
-/// A batch in a release record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct BatchRecord {
-    /// Its id.
-    pub batch_id: Uuid,
-    /// Its sequence.
+/// An erasure. Says how much, never whom.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Deletion {
+    /// Its id; none if nothing matched.
+    pub deletion_id: Option<Uuid>,
+    /// Dataset.
+    pub dataset_id: Uuid,
+    /// Sequence, from 1.
     pub sequence: u32,
-    /// Its rows.
+    /// Rows erased.
     pub rows: u64,
-}
-
-/// What was asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct ReleaseConfiguration {
-    /// Of the job.
-    pub demand: Demand,
-    /// Of the release.
-    pub release: ReleaseDemand,
+    /// Subjects that have no row left; the rows where none is declared.
+    pub subjects: u64,
+    /// When.
+    pub created_at: DateTime<Utc>,
+    /// Update jobs that it queued.
+    pub updates: Vec<QueuedUpdate>,
 }
 
 /// A repeatable request: the caller's `Idempotency-Key` and what the request was.

@@ -1,0 +1,159 @@
+//! Demands on a series: a policy that is kept up to date.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::privacy::binding_models;
+use super::{PrivacyModel, Score};
+use crate::declaration::cursor::Cursor;
+use crate::declaration::words::Words;
+use crate::declaration::{DatasetDeclaration, Fraction};
+use crate::fault::{Fault, FaultCode, Faults};
+
+const FIELDS: &[&str] = &[
+    "name",
+    "privacy",
+    "suppression_limit",
+    "recoding",
+    "score",
+    "specialize_factor",
+    "max_pending_releases",
+    "row_linkage",
+    "seed",
+];
+
+/// Most characters of a name.
+const NAME_CHARACTERS: usize = 200;
+
+/// Body of `POST /v1/series` without `dataset_id` and `name`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SeriesDemand {
+    /// At least one model that bounds the size of a class; all must hold in every release, and in what any two releases
+    /// differ by.
+    pub privacy: Vec<PrivacyModel>,
+    /// Largest share of the rows that the first release may leave out, inclusive.
+    #[schema(value_type = f64, required = false, minimum = 0, maximum = 1)]
+    pub suppression_limit: Fraction,
+    /// How values are recoded: by a cut through each hierarchy.
+    #[schema(required = false)]
+    pub recoding: SeriesRecoding,
+    /// What decides between two nodes to specialise or to generalise.
+    #[schema(required = false)]
+    pub score: Score,
+    /// A node is specialised when all its classes have this many times the least class size, 1 to 1,000.
+    #[schema(required = false, minimum = 1, maximum = 1000)]
+    pub specialize_factor: u32,
+    /// Releases that a row may wait for before classes are generalised for it, up to 10,000.
+    #[schema(required = false, maximum = 10_000)]
+    pub max_pending_releases: u32,
+    /// Whether rows bear an id that is the same in every release; only `false` is offered.
+    #[schema(required = false)]
+    pub row_linkage: bool,
+    /// Seed of the order of rows.
+    #[schema(required = false)]
+    pub seed: u64,
+}
+
+/// How a series recodes values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SeriesRecoding {
+    /// A cut through each hierarchy, the same for all rows.
+    #[default]
+    Subtree,
+}
+
+const RECODINGS: Words<SeriesRecoding> = Words {
+    noun: "recoding of a series",
+    legal: &[("subtree", SeriesRecoding::Subtree)],
+    planned: &["full_domain", "local", "microaggregation"],
+};
+
+const SCORES: Words<Score> = Words {
+    noun: "score",
+    legal: &[("information", Score::Information), ("loss", Score::Loss)],
+    planned: &[],
+};
+
+impl SeriesDemand {
+    /// Parses a request body without `dataset_id` against the dataset's declaration, collecting every fault; gives the
+    /// name and the demands.
+    ///
+    /// # Errors
+    /// All faults found.
+    pub fn parse(body: &Value, dataset: &DatasetDeclaration) -> Result<(String, Self), Vec<Fault>> {
+        let mut faults = Faults::default();
+        let parsed = parse(body, dataset, &mut faults);
+        faults.finish(parsed)
+    }
+}
+
+fn parse(
+    body: &Value,
+    dataset: &DatasetDeclaration,
+    faults: &mut Faults,
+) -> Option<(String, SeriesDemand)> {
+    let object = Cursor::root(body).object(faults)?;
+    object.only(FIELDS, faults);
+    let name = object
+        .required("name", faults)
+        .and_then(|cursor| name_of(&cursor, faults));
+    let privacy = object
+        .required("privacy", faults)
+        .and_then(|cursor| binding_models(&cursor, dataset, faults));
+    let suppression_limit = object
+        .optional("suppression_limit")
+        .map_or(Some(Fraction::ZERO), |cursor| cursor.fraction(faults));
+    let recoding = object
+        .optional("recoding")
+        .map_or(Some(SeriesRecoding::default()), |cursor| {
+            cursor.word(&RECODINGS, faults)
+        });
+    let score = object
+        .optional("score")
+        .map_or(Some(Score::Information), |cursor| {
+            cursor.word(&SCORES, faults)
+        });
+    let mut whole = |name: &str, default: u64, range: std::ops::RangeInclusive<u64>| {
+        object
+            .optional(name)
+            .map_or(Some(default), |cursor| cursor.whole(&range, faults))
+    };
+    let specialize_factor = whole("specialize_factor", 4, 1..=1000);
+    let max_pending_releases = whole("max_pending_releases", 3, 0..=10_000);
+    let seed = whole("seed", 0, 0..=u64::MAX);
+    let row_linkage = object
+        .optional("row_linkage")
+        .map_or(Some(false), |cursor| {
+            let wanted = cursor.boolean(faults);
+            if wanted == Some(true) {
+                let detail = "rows of a series bear no id: leave the field out, or send `false`";
+                faults.push(cursor.fault(FaultCode::NotSupported, detail));
+            }
+            wanted
+        });
+    Some((
+        name?,
+        SeriesDemand {
+            privacy: privacy?,
+            suppression_limit: suppression_limit?,
+            recoding: recoding?,
+            score: score?,
+            specialize_factor: u32::try_from(specialize_factor?).ok()?,
+            max_pending_releases: u32::try_from(max_pending_releases?).ok()?,
+            row_linkage: row_linkage?,
+            seed: seed?,
+        },
+    ))
+}
+
+fn name_of(cursor: &Cursor<'_>, faults: &mut Faults) -> Option<String> {
+    let name = cursor.text(faults)?;
+    if !(1..=NAME_CHARACTERS).contains(&name.chars().count()) {
+        let detail = format!("a name has 1 to {NAME_CHARACTERS} characters");
+        faults.push(cursor.fault(FaultCode::OutOfRange, detail));
+        return None;
+    }
+    Some(name.to_owned())
+}

@@ -1,0 +1,257 @@
+//! One update: what came is applied, what changes is checked, and the release is made ready for the log.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::first::first_cuts;
+use super::logged::{retired, rows_of};
+use super::seed;
+use crate::anonymize::report::{Reason, RecodingReport};
+use crate::anonymize::series::{self, Rules, Settings, State, Step};
+use crate::anonymize::table::Schema;
+use crate::anonymize::verify::{self, VerificationFailure};
+use crate::anonymize::{Observer, Progress};
+use crate::declaration::{Role, Score, SeriesDemand};
+use crate::job::{
+    Job, JobOutcome, JobSpec, Lease, ReleaseConfiguration, ReleaseRecord, SeriesPlace,
+};
+use crate::publish;
+use crate::store::{self, PgIndex, SeriesAnswer, SeriesInput, SeriesRelease, Store};
+
+/// Why an update has no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The store.
+    #[error("the series could not be read or stored")]
+    Store(#[from] store::Error),
+    /// Nobody wants the answer any more.
+    #[error("the update was told to stop")]
+    Stopped,
+    /// A value that the hierarchies of the series do not place.
+    #[error("column `{column}` has values that the hierarchy of the series does not place")]
+    Uncovered {
+        /// Column.
+        column: String,
+    },
+    /// The step failed its check.
+    #[error(transparent)]
+    Verification(#[from] VerificationFailure),
+}
+
+/// Runs the update of a leased job, in one transaction with the end of the job.
+///
+/// # Errors
+/// See [`Error`]; nothing has changed then.
+pub async fn update(
+    store: &Store,
+    lease: &Lease,
+    observer: Arc<dyn Observer + Send + Sync>,
+) -> Result<Job, Error> {
+    let JobSpec::SeriesUpdate {
+        series_id,
+        through_batch,
+        through_deletion,
+    } = lease.spec
+    else {
+        return Err(store::Error::Form("a job of another kind".to_owned()).into());
+    };
+    let job_id = lease.job_id;
+    let decide =
+        move |index: &mut PgIndex<'_>, input: SeriesInput| decide(index, input, job_id, &*observer);
+    let through = (through_batch, through_deletion);
+    store
+        .update_series(lease, (series_id, through), decide)
+        .await
+}
+
+fn decide(
+    index: &mut PgIndex<'_>,
+    input: SeriesInput,
+    job_id: Uuid,
+    observer: &dyn Observer,
+) -> Result<SeriesAnswer, Error> {
+    let note = |fraction: f64, phase: &str| {
+        observer.report(Progress {
+            evaluations: 0,
+            fraction,
+            phase: phase.to_owned(),
+        });
+        match observer.must_stop() {
+            None => Ok(()),
+            Some(_) => Err(Error::Stopped),
+        }
+    };
+    note(0.2, "updating")?;
+    let SeriesInput {
+        series,
+        schema,
+        state,
+        events,
+        batches,
+        parent,
+        now,
+    } = input;
+    let demand = &series.demand;
+    covered(&schema, &events.added)?;
+    let before = state.unwrap_or_else(|| State {
+        cuts: first_cuts(
+            &schema,
+            &series.declaration,
+            demand,
+            &events.added,
+            observer,
+        ),
+        ..State::default()
+    });
+    note(0.5, "updating")?;
+    let rules = Rules::new(&schema, &demand.privacy, &settings(demand));
+    let (state, step) = series::update(index, &before, &rules, events)?;
+    note(0.7, "verifying")?;
+    let checked = verify::series::check_step(
+        &schema,
+        &demand.privacy,
+        &step,
+        &before.counts,
+        &state.counts,
+    );
+    checked?;
+    note(0.9, "storing")?;
+    if !step.is_release {
+        return Ok(without_release(state));
+    }
+    let cuts = nodes_of(&state);
+    let record = record(&series, &schema, &state, &step, parent);
+    let release = SeriesRelease {
+        record: ReleaseRecord {
+            job_id,
+            batches,
+            created_at: now,
+            ..record
+        },
+        version: state.version,
+        added: rows_of(&schema, step.added.iter()),
+        moved: rows_of(&schema, step.moved.iter().map(|(_, shown)| shown)),
+        retired: retired(&step),
+        cuts,
+    };
+    Ok(SeriesAnswer {
+        state,
+        outcome: JobOutcome::Released,
+        reason: None,
+        release: Some(release),
+    })
+}
+
+fn settings(demand: &SeriesDemand) -> Settings {
+    Settings {
+        suppression_limit: demand.suppression_limit,
+        specialize_factor: demand.specialize_factor,
+        max_pending: demand.max_pending_releases,
+        score: match demand.score {
+            Score::Information => series::Score::Information,
+            Score::Loss => series::Score::Loss,
+        },
+        target: None,
+    }
+}
+
+/// Whether the hierarchies of the series place every new value: those of the dataset may be others by now.
+fn covered(schema: &Schema, rows: &[series::SeriesRow]) -> Result<(), Error> {
+    for (index, position) in schema.quasi_identifiers().into_iter().enumerate() {
+        let attribute = &schema.attributes()[position];
+        let Some(hierarchy) = &attribute.hierarchy else {
+            continue;
+        };
+        let values: BTreeSet<&str> = rows
+            .iter()
+            .filter_map(|row| row.quasi.get(index)?.as_deref())
+            .collect();
+        if values.iter().any(|value| hierarchy.covers(value).is_err()) {
+            let column = attribute.declaration.name.clone();
+            return Err(Error::Uncovered { column });
+        }
+    }
+    Ok(())
+}
+
+fn without_release(state: State) -> SeriesAnswer {
+    let counts = state.counts;
+    let (outcome, reason) = if state.version == 0 {
+        let detail = format!(
+            "no class of the {} rows satisfies the models; they wait for later batches",
+            counts.received
+        );
+        let code = "no_safe_release".to_owned();
+        (JobOutcome::Infeasible, Some(Reason { code, detail }))
+    } else {
+        (JobOutcome::Unchanged, None)
+    };
+    SeriesAnswer {
+        state,
+        outcome,
+        reason,
+        release: None,
+    }
+}
+
+fn nodes_of(state: &State) -> Vec<Vec<series::NodeKey>> {
+    let nodes = state.nodes.iter();
+    nodes.map(|known| known.keys().cloned().collect()).collect()
+}
+
+/// The record of a release, as far as it is known before its rows are put together.
+fn record(
+    series: &crate::job::Series,
+    schema: &Schema,
+    state: &State,
+    step: &Step,
+    parent: Option<Uuid>,
+) -> ReleaseRecord {
+    let configuration = ReleaseConfiguration::Series {
+        series: series.demand.clone(),
+    };
+    let columns = schema.attributes().iter();
+    let columns = columns
+        .map(|attribute| &attribute.declaration)
+        .filter(|declaration| declaration.role != Role::Identifying)
+        .map(|declaration| declaration.name.clone());
+    ReleaseRecord {
+        release_id: Uuid::now_v7(),
+        dataset_id: series.dataset_id,
+        dataset_name: series.declaration.name.clone(),
+        job_id: Uuid::nil(),
+        solution_id: None,
+        series: Some(SeriesPlace {
+            series_id: series.series_id,
+            version: state.version,
+            parent_release_id: parent,
+            added_rows: step.added.len() as u64,
+        }),
+        batches: Vec::new(),
+        configuration_sha256: publish::configuration_digest(&configuration),
+        configuration,
+        hierarchy_digests: publish::hierarchy_digests(schema),
+        // Labels can be values: they are kept sealed in the log and shown when the record is read.
+        recoding: RecodingReport::Subtree {
+            cuts: BTreeMap::new(),
+            specialized: BTreeMap::new(),
+        },
+        seeds: BTreeMap::from([("row_order".to_owned(), seed(&series.demand, state.version))]),
+        privacy: None,
+        risk: None,
+        rows_in: state.counts.received,
+        released_rows: state.counts.released,
+        suppressed_rows: state.counts.suppressed,
+        pending_rows: state.counts.pending,
+        classes: state.counts.classes,
+        columns: columns.collect(),
+        verification: None,
+        csv_sha256: None,
+        csv_bytes: None,
+        software_version: env!("CARGO_PKG_VERSION").to_owned(),
+        created_at: series.created_at,
+    }
+}
