@@ -4,14 +4,13 @@ use super::keys::Packed;
 
 /// Open addressing: keys and what they count; a slot that counts 0 is free, whatever key it holds.
 ///
-/// There are always twice as many slots as there may be keys. Those in use are listed, so only they are read again and
-/// emptied. Whether a key is new is no branch: for most policies it cannot be predicted.
+/// There are always half as many slots more than there may be keys. Those in use are listed, so only they are read again
+/// and emptied. A key stands beside its counter, in one line of the processor's cache.
 #[derive(Debug, Default)]
 pub(super) struct Slots<K> {
     /// By column, the part of the key of each of its codes; kept here for its buffers.
     pub(super) maps: Vec<Vec<K>>,
-    keys: Vec<K>,
-    counts: Vec<u32>,
+    entries: Vec<(K, u32)>,
     shift: u32,
     /// The first `used` are the slots in use.
     taken: Vec<u32>,
@@ -22,14 +21,13 @@ impl<K: Packed> Slots<K> {
     /// Empties the slots; there will be at most `most` keys.
     pub(super) fn reset(&mut self, most: usize) {
         for &slot in &self.taken[..self.used] {
-            self.counts[slot as usize] = 0;
+            self.entries[slot as usize].1 = 0;
         }
         self.used = 0;
-        let size = (most * 2).next_power_of_two().max(2);
-        if self.counts.len() < size {
-            self.counts.resize(size, 0);
-            self.keys.resize(size, K::default());
-            self.taken.resize(size / 2, 0);
+        let size = (most + most / 2).next_power_of_two().max(2);
+        if self.entries.len() < size {
+            self.entries.resize(size, (K::default(), 0));
+            self.taken.resize(size, 0);
         }
         self.shift = u64::BITS - size.trailing_zeros();
     }
@@ -42,12 +40,11 @@ impl<K: Packed> Slots<K> {
     /// The slot of a key, or the free one where it belongs.
     #[inline]
     fn slot(&self, key: K) -> usize {
-        let last = self.counts.len() - 1;
+        let last = self.entries.len() - 1;
         let mut at = usize::try_from(key.mixed() >> self.shift).unwrap_or(0) & last;
         loop {
-            // Joined without a branch: whether a slot is free cannot be predicted, that a search goes on seldom happens.
-            let is_other = u32::from(self.counts[at] != 0) & u32::from(self.keys[at] != key);
-            if is_other == 0 {
+            let (own, count) = self.entries[at];
+            if count == 0 || own == key {
                 return at;
             }
             at = (at + 1) & last;
@@ -58,9 +55,8 @@ impl<K: Packed> Slots<K> {
     #[inline]
     pub(super) fn add(&mut self, key: K, rows: u32) {
         let at = self.slot(key);
-        let before = self.counts[at];
-        self.keys[at] = key;
-        self.counts[at] = before + rows;
+        let before = self.entries[at].1;
+        self.entries[at] = (key, before + rows);
         self.take(at, before);
     }
 
@@ -68,11 +64,10 @@ impl<K: Packed> Slots<K> {
     #[inline]
     pub(super) fn number(&mut self, key: K) -> u32 {
         let at = self.slot(key);
-        let before = self.counts[at];
+        let before = self.entries[at].1;
         let next = u32::try_from(self.used + 1).unwrap_or(u32::MAX);
         let number = if before == 0 { next } else { before };
-        self.keys[at] = key;
-        self.counts[at] = number;
+        self.entries[at] = (key, number);
         self.take(at, before);
         number
     }
@@ -91,7 +86,8 @@ impl<K: Packed> Slots<K> {
     #[inline]
     pub(super) fn each(&self, mut act: impl FnMut(K, u32)) {
         for &slot in &self.taken[..self.used] {
-            act(self.keys[slot as usize], self.counts[slot as usize]);
+            let (key, count) = self.entries[slot as usize];
+            act(key, count);
         }
     }
 }
