@@ -105,8 +105,8 @@ pub struct App {
 
 /// The database, connected and up to date, and what keeps it running.
 #[derive(Debug)]
-struct Foundation {
-    pool: PgPool,
+pub(crate) struct Foundation {
+    pub(crate) pool: PgPool,
     /// Stops the private server when dropped.
     stop: DropGuard,
     keeper: Option<JoinHandle<()>>,
@@ -222,7 +222,7 @@ impl App {
 }
 
 impl Foundation {
-    async fn lay(config: &Config) -> Result<Self, Error> {
+    pub(crate) async fn lay(config: &Config) -> Result<Self, Error> {
         let server = match config.database.exposed_url() {
             Some(_) => None,
             None => Some(Server::start(&config.directory(), Durability::Full).await?),
@@ -247,7 +247,7 @@ impl Foundation {
         Ok(Self { pool, stop, keeper })
     }
 
-    async fn close(self) {
+    pub(crate) async fn close(self) {
         self.pool.close().await;
         drop(self.stop);
         if let Some(keeper) = self.keeper {
@@ -292,32 +292,6 @@ pub async fn migrate(config: Config) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes a new master key and wraps every data key by it. The new key lies in a file of its own before the database
-/// knows of it and takes the name of the old one afterwards, so whenever this is broken off it can be repeated.
-///
-/// # Errors
-/// See [`Error`]; [`Error::KeyInEnvironment`] where the master key is not in a file.
-pub async fn rotate_keys(config: Config) -> Result<(), Error> {
-    if config.vault.master_key.is_some() {
-        return Err(Error::KeyInEnvironment);
-    }
-    let foundation = Foundation::lay(&config).await?;
-    let rotated = rotate(&config, foundation.pool.clone()).await;
-    foundation.close().await;
-    let keys = rotated?;
-    tracing::info!(keys, "every data key is wrapped by a new master key");
-    Ok(())
-}
-
-async fn rotate(config: &Config, pool: PgPool) -> Result<u64, Error> {
-    let key_file = config.key_file();
-    let store = Store::new(pool, Arc::new(open_vault(config)?));
-    let next = Vault::open_next(&key_file)?;
-    let keys = store.rotate_keys(&next).await.map_err(Error::Rotate)?;
-    Vault::put_next_in_force(&key_file)?;
-    Ok(keys)
-}
-
 async fn connect(config: &Config, options: PgConnectOptions) -> Result<PgPool, Error> {
     let mut attempt = 1;
     loop {
@@ -352,7 +326,7 @@ fn is_refusal(error: &sqlx::Error) -> bool {
         .is_some_and(|error| error.code().as_deref() != Some("57P03"))
 }
 
-fn open_vault(config: &Config) -> Result<Vault, Error> {
+pub(crate) fn open_vault(config: &Config) -> Result<Vault, Error> {
     let key_file = config.key_file();
     if config.vault.master_key.is_none()
         && let Some(directory) = key_file.parent()

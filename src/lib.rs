@@ -16,6 +16,7 @@ pub mod pool;
 pub mod postgres;
 pub mod publish;
 pub mod reproduce;
+pub mod rotation;
 pub mod series;
 pub mod store;
 pub mod telemetry;

@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Parser;
 use kindred::app::{self, App};
 use kindred::arguments::{Arguments, Command, Experiment, KeyAction};
-use kindred::{config::Config, http, postgres, reproduce, telemetry};
+use kindred::{config::Config, http, postgres, reproduce, rotation, telemetry};
 
 #[tokio::main]
 async fn main() -> anyhow::Result<ExitCode> {
@@ -24,7 +24,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         Command::Migrate => app::migrate(config()?).await?,
         Command::Keys {
             action: KeyAction::Rotate,
-        } => app::rotate_keys(config()?).await?,
+        } => rotation::rotate(config()?).await?,
         Command::Openapi => {
             let document = http::openapi().to_pretty_json()?;
             writeln!(std::io::stdout(), "{document}").context("standard output")?;

@@ -68,12 +68,12 @@ pub struct QueuedUpdate {
 }
 
 /// What a job is to do. Pins what it works on: a retry finds the same input.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
 #[expect(
     clippy::large_enum_variant,
     reason = "one value per job, moved a few times"
 )]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum JobSpec {
     /// A search.
     Search {

@@ -197,9 +197,13 @@ fn without_release(state: State) -> SeriesAnswer {
     }
 }
 
+/// The nodes of the cuts that released rows bear, by quasi-identifier: what only waiting rows bear is told nowhere.
 fn nodes_of(state: &State) -> Vec<Vec<series::NodeKey>> {
-    let nodes = state.nodes.iter();
-    nodes.map(|known| known.keys().cloned().collect()).collect()
+    let released = |known: &BTreeMap<series::NodeKey, series::NodeState>| {
+        let held = known.iter().filter(|(_, node)| node.classes > 0);
+        held.map(|(node, _)| node.clone()).collect()
+    };
+    state.nodes.iter().map(released).collect()
 }
 
 /// The record of a release, as far as it is known before its rows are put together.

@@ -35,8 +35,6 @@ const AT_ONCE: usize = 20_000;
 
 /// Where a cell stands: token of its tuple, kind and number of its standing.
 type CellKey = ([u8; 16], i16, i64);
-/// The quasi-identifying values of a row.
-pub(super) type Tuple = Arc<[Value]>;
 
 /// The index.
 pub struct PgIndex<'c> {
@@ -185,18 +183,12 @@ impl<'c> PgIndex<'c> {
         opened.collect()
     }
 
-    /// The rows that these erased places have in the index, with their tuples.
-    pub(super) fn erased(&mut self, tokens: &[[u8; 16]]) -> Result<Vec<(SeriesRow, Tuple)>, Error> {
-        let mut tokens: Vec<Vec<u8>> = tokens.iter().map(|token| token.to_vec()).collect();
+    /// All rows of the tuples that these tokens stand for.
+    pub(super) fn rows_at(&mut self, mut tokens: Vec<Vec<u8>>) -> Result<Vec<SeriesRow>, Error> {
         tokens.sort_unstable();
         tokens.dedup();
         let cells = self.find_cells(FIND_SERIES_CELLS_AT, &tokens, None)?;
-        let rows = cells.into_iter().flat_map(|cell| {
-            let quasi = cell.quasi;
-            let rows = cell.rows.into_iter();
-            rows.map(move |row| (row, Arc::clone(&quasi)))
-        });
-        Ok(rows.collect())
+        Ok(cells.into_iter().flat_map(|cell| cell.rows).collect())
     }
 }
 

@@ -4,6 +4,7 @@
 //! What is decided is decided elsewhere, by pure code on a thread that may block.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -13,14 +14,14 @@ use uuid::Uuid;
 use super::jobs::JobRow;
 use super::series::{SeriesRow, open_state};
 use super::series_codec::encode_state;
-use super::series_index::{PgIndex, Tuple};
+use super::series_index::PgIndex;
 use super::series_log;
 use super::series_log::SeriesRelease;
 use super::series_sealed::SeriesKeys;
 use super::statement::{Statement, json, small_count, small_stored, statement, stored};
 use super::{Error, Store, datasets, maintenance};
 use crate::anonymize::report::Reason;
-use crate::anonymize::series::{Events, RowId, State};
+use crate::anonymize::series::{Events, RowId, State, Value};
 use crate::anonymize::table::Schema;
 use crate::job::{BatchRecord, Job, JobOutcome, Lease, ReleaseRecord, Series};
 use crate::vault::SeriesPart;
@@ -150,16 +151,16 @@ impl Store {
     }
 }
 
-/// Erased rows that the index has, with their tuples. One that was erased before it came here has none.
-fn places(
-    index: &mut PgIndex<'_>,
-    erased: &[(RowId, [u8; 16])],
-) -> Result<Vec<(RowId, Tuple)>, Error> {
-    let tokens: Vec<[u8; 16]> = erased.iter().map(|(_, token)| *token).collect();
+/// An erased row and its tuple.
+type ErasedRow = (RowId, Arc<[Value]>);
+
+/// Erased rows that the index has. One that was erased before it came here has none.
+fn places(index: &mut PgIndex<'_>, erased: &[(RowId, [u8; 16])]) -> Result<Vec<ErasedRow>, Error> {
+    let tokens = erased.iter().map(|(_, token)| token.to_vec()).collect();
     let ids: BTreeSet<RowId> = erased.iter().map(|(id, _)| *id).collect();
-    let found = index.erased(&tokens)?.into_iter();
-    let mut found: Vec<_> = found
-        .map(|(row, quasi)| (row.id, quasi))
+    let found = index.rows_at(tokens)?.into_iter();
+    let mut found: Vec<ErasedRow> = found
+        .map(|row| (row.id, row.quasi))
         .filter(|(id, _)| ids.contains(id))
         .collect();
     found.sort_by_key(|(id, _)| *id);

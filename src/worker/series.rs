@@ -20,9 +20,8 @@ pub(super) async fn execute(context: &Context, lease: &Lease, watch: &Arc<Watch>
         Err(Error::Stopped) => Ended::Stopped,
         // The lease is lost, or the job was cancelled after the last look.
         Err(Error::Store(store::Error::LeaseLost)) => {
-            if watch.unwanted().is_none() {
-                watch.until_unwanted().await;
-            }
+            // At once if it is known already.
+            watch.until_unwanted().await;
             Ended::Stopped
         }
         Err(error) => Ended::Failed(failed(error, lease.attempt)),

@@ -4,6 +4,7 @@
 mod anonymize;
 mod batches;
 mod datasets;
+mod deletions;
 mod jobs;
 mod pressure;
 mod problems;
