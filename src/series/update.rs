@@ -122,7 +122,7 @@ fn decide(
     if !step.is_release {
         return Ok(without_release(state));
     }
-    let cuts = nodes_of(&state);
+    let cuts = state.released_nodes();
     let record = record(&series, &schema, &state, &step, parent);
     let release = SeriesRelease {
         record: ReleaseRecord {
@@ -195,15 +195,6 @@ fn without_release(state: State) -> SeriesAnswer {
         reason,
         release: None,
     }
-}
-
-/// The nodes of the cuts that released rows bear, by quasi-identifier: what only waiting rows bear is told nowhere.
-fn nodes_of(state: &State) -> Vec<Vec<series::NodeKey>> {
-    let released = |known: &BTreeMap<series::NodeKey, series::NodeState>| {
-        let held = known.iter().filter(|(_, node)| node.classes > 0);
-        held.map(|(node, _)| node.clone()).collect()
-    };
-    state.nodes.iter().map(released).collect()
 }
 
 /// The record of a release, as far as it is known before its rows are put together.

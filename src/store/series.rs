@@ -165,7 +165,7 @@ impl Store {
         Ok(answer)
     }
 
-    /// One series, and the cut nodes of each quasi-identifier that its rows have reached.
+    /// One series, and the cut nodes of each quasi-identifier that its released rows bear.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Sealed`] with another master key; the database's.
@@ -180,7 +180,7 @@ impl Store {
         let state = open_state(&series, sealed.as_deref(), &keys)?;
         Ok((
             series,
-            state.map_or_else(Vec::new, |state| cut_nodes(&state)),
+            state.map_or_else(Vec::new, |state| state.released_nodes()),
         ))
     }
 
@@ -219,10 +219,4 @@ impl Store {
             tokens: self.data_key(dataset_id, Purpose::Token).await?.into(),
         })
     }
-}
-
-/// The nodes of the cuts that rows have reached, by quasi-identifier.
-pub(super) fn cut_nodes(state: &State) -> Vec<Vec<NodeKey>> {
-    let nodes = state.nodes.iter();
-    nodes.map(|known| known.keys().cloned().collect()).collect()
 }

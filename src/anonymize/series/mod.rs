@@ -252,6 +252,18 @@ pub struct State {
     pub counts: Counts,
 }
 
+impl State {
+    /// The nodes of the cuts that released rows bear, by quasi-identifier: what only waiting rows bear, is told nowhere.
+    #[must_use]
+    pub fn released_nodes(&self) -> Vec<Vec<NodeKey>> {
+        let released = |known: &std::collections::BTreeMap<NodeKey, NodeState>| {
+            let held = known.iter().filter(|(_, node)| node.classes > 0);
+            held.map(|(node, _)| node.clone()).collect()
+        };
+        self.nodes.iter().map(released).collect()
+    }
+}
+
 /// What came since the last update.
 #[derive(Debug, Clone, Default)]
 pub struct Events {
