@@ -4,6 +4,7 @@ pub mod cells;
 pub mod certificate;
 mod class_sizes;
 pub mod classes;
+pub mod clusters;
 pub mod distribution;
 mod figures;
 pub mod hierarchy;

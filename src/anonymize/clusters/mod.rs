@@ -1,0 +1,25 @@
+//! Microaggregation: partitions of the rows into classes of at least k that lie near each other (algorithms.md B).
+//!
+//! A [`points::Points`] holds weighted cells; a [`distance::Space`] measures them so that distances add up to the
+//! information loss; a [`decode::Decoder`] turns any centroids into a [`partition::Partition`] in which every class holds
+//! k rows. [`swarm`] moves centroids towards low loss and mixed sensitive values, [`front`] trades the one for the other,
+//! [`grid`] does so by weights. [`baselines`] holds the well-known partitions, which are also where searches start.
+//!
+//! The same points, aim and seed give the same answer on any number of threads. The numbering of codes and the order of
+//! cells decide ties and the order of sums, so they are part of the question: [`points::Points::group`] sorts cells, and
+//! then the order of rows does not matter.
+
+mod assignment;
+pub mod centroid;
+pub mod decode;
+pub mod distance;
+pub mod partition;
+pub mod points;
+mod polish;
+pub mod privacy_term;
+pub mod taxonomy;
+#[cfg(test)]
+pub(super) mod testing;
+#[cfg(test)]
+mod tests;
+mod tree;
