@@ -10,9 +10,11 @@
 //! then the order of rows does not matter.
 
 mod assignment;
+pub mod baselines;
 pub mod centroid;
 pub mod decode;
 pub mod distance;
+pub mod extent;
 pub mod partition;
 pub mod points;
 mod polish;
