@@ -9,16 +9,21 @@
 //! cells decide ties and the order of sums, so they are part of the question: [`points::Points::group`] sorts cells, and
 //! then the order of rows does not matter.
 
+pub mod archive;
 mod assignment;
 pub mod baselines;
+pub mod budget;
 pub mod centroid;
 pub mod decode;
 pub mod distance;
 pub mod extent;
+pub mod front;
+pub mod grid;
 pub mod partition;
 pub mod points;
 mod polish;
 pub mod privacy_term;
+pub mod swarm;
 pub mod taxonomy;
 #[cfg(test)]
 pub(super) mod testing;

@@ -1,6 +1,7 @@
 //! Worked examples, and small problems against all there is.
 
 mod assignment;
+mod search;
 
 use super::decode::{Aim, sse_by_sst};
 use super::distance::{LossKind, Space};
