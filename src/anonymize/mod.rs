@@ -1,5 +1,6 @@
 //! The pure core: tables, hierarchies, searches, releases, checks. No async, no I/O, no clock, no ambient randomness.
 
+pub mod attack;
 pub mod cells;
 pub mod certificate;
 mod class_sizes;
