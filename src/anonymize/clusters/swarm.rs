@@ -2,7 +2,8 @@
 //!
 //! A particle is a fixed number of centroids; its value is that of the partition it decodes to. Numbers move by velocity;
 //! a category, which has no direction, changes with a probability that grows with its speed, to the value of the particle's
-//! best, of the swarm's best, or of chance. Every tenth iteration the swarm's best is improved by the rounds of the decoder.
+//! best, of the swarm's best, or of chance. In the first and every tenth iteration after it the swarm's best is improved by
+//! the rounds of the decoder.
 //!
 //! Source: Kennedy, Eberhart 1995; Shi, Eberhart 1998 (falling inertia); Mirjalili, Lewis 2013 (V-shaped transfer).
 
@@ -175,7 +176,7 @@ fn swarm(run: &mut Run<'_>, settings: &Settings, starts: &[Partition], restart: 
             }
             note(&mut swarm_best, value, &particle.place);
         }
-        if iteration % IMPROVE_EVERY == 0
+        if iteration % IMPROVE_EVERY == 1
             && let Some((value, leader)) = &mut swarm_best
         {
             improve(
