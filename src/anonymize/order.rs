@@ -36,7 +36,7 @@ pub(crate) fn ascending(
 }
 
 /// The value codes sorted by text: an order that does not depend on the order of rows, for values that have none.
-fn by_text(dictionary: &Dictionary) -> Vec<u32> {
+pub(crate) fn by_text(dictionary: &Dictionary) -> Vec<u32> {
     sorted(dictionary, Some).unwrap_or_default()
 }
 

@@ -23,6 +23,7 @@ pub mod partition;
 pub mod points;
 mod polish;
 pub mod privacy_term;
+pub mod reading;
 pub mod record_linkage;
 pub mod swarm;
 pub mod taxonomy;
