@@ -252,10 +252,14 @@ fn progress_never_falls_and_tells_of_policies_excluded_as_well() {
             let settled = last.fraction * 6480.0;
             assert!(settled > front.search.evaluations as f64);
         }
-        let middle = notes
+        // A proof may exclude most policies at once; whatever else is searched goes on by small steps.
+        let mut middle = notes
             .iter()
             .filter(|note| (0.2..0.8).contains(&note.fraction));
-        assert!(middle.count() > 1, "{search}");
+        assert!(
+            front.search.certified || middle.nth(1).is_some(),
+            "{search}"
+        );
     }
 }
 
