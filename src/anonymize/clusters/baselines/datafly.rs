@@ -105,6 +105,7 @@ mod tests {
         ];
         let quasi_identifiers = columns.iter().zip(["age", "zip", "sex"]);
         let rows = Rows {
+            populations: Vec::new(),
             rows: 8,
             quasi_identifiers: quasi_identifiers
                 .map(|((generalization, codes), name)| {
