@@ -47,10 +47,14 @@ fn judge_reached(run: &Run<'_>, reached: &Reached) -> (Vec<Candidate>, End) {
 /// The answer from all that was judged.
 pub(crate) fn found(run: &Run<'_>, judged: Vec<Candidate>, end: End) -> Found {
     let suppressed = judged.iter().map(|candidate| candidate.suppressed_rows);
+    let least_suppressed = suppressed.min();
+    let objectives = run.demand.objectives.len();
+    let members = front::front(judged, objectives).into_iter();
+    let members = members.map(|member| run.without_idle_nodes(member));
     Found {
         evaluations: run.evaluations(),
-        least_suppressed: suppressed.min(),
-        front: front::front(judged, run.demand.objectives.len()),
+        least_suppressed,
+        front: front::front(members.collect(), objectives),
         judged: Vec::new(),
         end,
     }

@@ -146,6 +146,52 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The same cut without specialised nodes below which nothing is released. That such a node is specialised, or is
+    /// there at all, would tell of rows that are suppressed. Only their classes merge by that, with each other.
+    pub(crate) fn without_idle_nodes(&self, candidate: Candidate) -> Candidate {
+        let trees = &self.forest.trees;
+        let mut cuts = Cuts::from_policy(trees, &candidate.policy);
+        let mut is_changed = false;
+        loop {
+            let idle = self.idle_nodes(&cuts);
+            if idle.is_empty() {
+                break;
+            }
+            for (attribute, node) in idle {
+                cuts.generalize(attribute, node);
+            }
+            is_changed = true;
+        }
+        if is_changed {
+            self.judge(&cuts)
+        } else {
+            candidate
+        }
+    }
+
+    /// Specialised nodes below which nothing is released, with their attributes.
+    fn idle_nodes(&self, cuts: &Cuts) -> Vec<(usize, u32)> {
+        let Grouped { view, table, .. } = self.group(cuts);
+        let released = table.release(&view, self.criteria).released;
+        let mut idle = Vec::new();
+        for (attribute, tree) in self.forest.trees.iter().enumerate() {
+            let nodes: Vec<u32> = cuts.nodes(tree, attribute).collect();
+            let mut in_use = vec![false; tree.len()];
+            for class in (0..table.len()).filter(|&class| released[class]) {
+                let mut node = nodes[table.node(&view, class, attribute) as usize] as usize;
+                while !in_use[node] {
+                    in_use[node] = true;
+                    node = tree.nodes[node].parent as usize;
+                }
+            }
+            let specialised = tree.inner.iter().copied();
+            let specialised = specialised.filter(|&node| cuts.is_specialized(attribute, node));
+            let unused = specialised.filter(|&node| !in_use[node as usize]);
+            idle.extend(unused.map(|node| (attribute, node)));
+        }
+        idle
+    }
+
     /// Judges cuts in parallel, in the order given, as far as the budget goes.
     pub(crate) fn judge_all(&self, cuts: &[Cuts]) -> (Vec<Candidate>, Option<End>) {
         let most = self.demand.search.max_evaluations.unwrap_or(u64::MAX);

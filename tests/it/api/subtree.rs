@@ -47,6 +47,38 @@ async fn a_cut_is_searched_released_and_downloaded(pool: PgPool) {
     assert_eq!(rows[4], json!({"place": "south", "dx": "a"}));
 }
 
+/// A node above a single suppressed row is no part of what is told, by whatever method it was reached.
+#[sqlx::test]
+async fn nothing_is_told_of_where_suppressed_rows_lie(pool: PgPool) {
+    let api = Api::new(pool).work();
+    let places = "n1;north;land;*\nn2;north;land;*\ns1;south;land;*\ns2;south;land;*\nx1;isle;sea;*\nx2;rig;sea;*";
+    let columns = json!([
+        {"name": "place", "role": "quasi_identifying", "hierarchy": {"kind": "table", "text": places}},
+        {"name": "dx", "role": "sensitive"}
+    ]);
+    let rows = "place,dx\nn1,a\nn1,b\nn2,a\nn2,b\ns1,a\ns2,b\nx1,a\n";
+    let path = api.loaded(&columns, rows).await;
+    for method in ["tds", "bug", "hybrid", "genetic_cuts"] {
+        let demands = json!({"recoding": "subtree", "privacy": [{"model": "k_anonymity", "k": 2}],
+            "suppression_limit": 0.2, "search": {"method": method}});
+        let job = api.job(&path, &demands).await;
+        let link = job["links"]["front"].as_str().unwrap();
+        let front = api.get(link).await.ok(200);
+        for solution in front["solutions"].as_array().unwrap() {
+            let told = solution["recoding"].to_string();
+            let withheld = solution["suppressed_rows"] == 1;
+            assert!(!withheld || !told.contains("sea"), "{method}: {told}");
+            assert!(
+                !told.contains("isle") && !told.contains("x1"),
+                "{method}: {told}"
+            );
+            let body = json!({"job_id": job["job_id"], "solution_id": solution["solution_id"]});
+            let record = api.post("/v1/releases", &body).await.ok(201);
+            assert_eq!(record["verification"]["passed"], true);
+        }
+    }
+}
+
 #[sqlx::test]
 async fn a_method_for_cuts_without_cuts_is_refused_by_name(pool: PgPool) {
     let api = Api::new(pool);
