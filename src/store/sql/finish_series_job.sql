@@ -6,8 +6,8 @@ set state = 'succeeded',
     release_id = $5,
     fraction = 1,
     phase = 'finished',
-    progress_at = now(),
-    finished_at = now(),
+    progress_at = clock_timestamp(),
+    finished_at = clock_timestamp(),
     lease_token = null,
     lease_expires_at = null
 where job_id = $1 and lease_token = $2 and state = 'running' and not cancel_requested
