@@ -180,8 +180,9 @@ impl FromQuery for SeriesQuery {
 /// batches so far; every later batch and every deletion queues an update, which yields the next release or none. Each
 /// release, and whatever releases are combined, satisfies the models: rows of one history are published together, and
 /// every such group satisfies the models by itself. Not covered: knowledge of other persons' sensitive values, changed
-/// sensitive values of a person, and what the choice of the policy itself tells. Rows that cannot be released safely yet
-/// are pending. The series keeps the hierarchies that are in force when it begins.
+/// sensitive values of a person, and what the choice of the policy itself tells. Nor is a person with rows in several
+/// batches, for whoever knows that their sensitive value stays the same, or another series or release over the same rows.
+/// Rows that cannot be released safely yet are pending. The series keeps the hierarchies that are in force when it begins.
 #[utoipa::path(post, path = "/v1/series", tag = "series",
     params(("Idempotency-Key" = Option<String>, Header, description = "Any string up to 255 characters")),
     request_body(content = NewSeries, description = "Dataset and demands"),
