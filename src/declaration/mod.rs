@@ -23,7 +23,7 @@ pub use demand::{
     Aggregate, ClassificationDemand, Demand, DisclosureMode, Distance, Epsilon, Levels, LossDemand,
     MeasureDemand, MissingSensitive, Objective, PopulationDemand, PrivacyModel, Recoding,
     Recommend, Reference, ReleaseChoice, ReleaseDemand, ReportedMeasure, RowOrder, Score, Search,
-    SearchMethod, SeriesDemand, SeriesRecoding, SuppressedRows,
+    SearchMethod, SeriesDemand, SeriesGuard, SeriesRecoding, SuppressedRows,
 };
 pub use number::Fraction;
 pub(crate) use number::{exact, exact_text};

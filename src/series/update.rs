@@ -13,7 +13,7 @@ use crate::anonymize::series::{self, Rules, Settings, State, Step};
 use crate::anonymize::table::Schema;
 use crate::anonymize::verify::{self, VerificationFailure};
 use crate::anonymize::{Observer, Progress};
-use crate::declaration::{Role, Score, SeriesDemand};
+use crate::declaration::{Role, Score, SeriesDemand, SeriesGuard};
 use crate::job::{
     Job, JobOutcome, JobSpec, Lease, ReleaseConfiguration, ReleaseRecord, SeriesPlace,
 };
@@ -155,6 +155,7 @@ fn settings(demand: &SeriesDemand) -> Settings {
             Score::Loss => series::Score::Loss,
         },
         target: None,
+        guards_subjects: demand.guard == SeriesGuard::Subjects,
     }
 }
 

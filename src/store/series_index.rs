@@ -12,9 +12,9 @@ use tokio::runtime::Handle;
 use super::Error;
 use super::series_codec::{encode_cell, encode_key};
 use super::series_sealed::{CellRow, ClassRow, SeriesKeys, stored_standing};
-use super::statement::{Statement, small_stored, statement, stored};
+use super::statement::{Statement, count, small_stored, statement, stored};
 use crate::anonymize::series::{
-    Cell, Class, ClassId, ClassKey, CohortId, Index, NodeKey, SeriesRow, Value,
+    Cell, Class, ClassId, ClassKey, CohortId, Index, Member, NodeKey, SeriesRow, Subject, Value,
 };
 use crate::vault::SeriesPart;
 
@@ -29,6 +29,9 @@ const FIND_SERIES_CELLS_IN: Statement = statement!("find_series_cells_in");
 const PUT_SERIES_CELLS: Statement = statement!("put_series_cells");
 const REMOVE_SERIES_CELLS: Statement = statement!("remove_series_cells");
 const MOVE_SERIES_CELLS: Statement = statement!("move_series_cells");
+
+const FIND_SERIES_MEMBERS: Statement = statement!("find_series_members");
+const PUT_SERIES_MEMBERS: Statement = statement!("put_series_members");
 
 /// Rows sent to the database, or ids asked for, at once.
 const AT_ONCE: usize = 20_000;
@@ -296,6 +299,61 @@ impl Index for PgIndex<'_> {
                 stored(number),
             );
             self.cells.insert(key, cell.clone());
+        }
+        Ok(())
+    }
+
+    fn members(&mut self, subjects: &[Subject]) -> Result<Vec<Option<Member>>, Error> {
+        let tokens: Vec<Vec<u8>> = subjects
+            .iter()
+            .map(|subject| self.keys.member(subject).to_vec())
+            .collect();
+        let mut found = BTreeMap::new();
+        for some in tokens.chunks(AT_ONCE) {
+            let query =
+                sqlx::query_as::<_, (Vec<u8>, Vec<i64>, bool, bool)>(FIND_SERIES_MEMBERS.text)
+                    .bind(self.keys.series_id)
+                    .bind(some.to_vec())
+                    .fetch_all(&mut *self.connection);
+            let rows = self.runtime.block_on(query);
+            for (token, cohorts, closed, misses_someone) in
+                rows.map_err(FIND_SERIES_MEMBERS.failed())?
+            {
+                let cohorts = cohorts.into_iter().map(|one| CohortId(count(one)));
+                let cohorts = cohorts.collect();
+                let member = Member {
+                    cohorts,
+                    closed,
+                    misses_someone,
+                };
+                found.insert(token, member);
+            }
+        }
+        Ok(tokens
+            .iter()
+            .map(|token| found.get(token).cloned())
+            .collect())
+    }
+
+    fn put_members(&mut self, members: &[(Subject, Member)]) -> Result<(), Error> {
+        for some in members.chunks(AT_ONCE) {
+            let tokens = some.iter().map(|(one, _)| self.keys.member(one).to_vec());
+            // Arrays of arrays must be rectangular: lists go as texts that Postgres reads.
+            let cohorts = some.iter().map(|(_, member)| {
+                let numbers = member.cohorts.iter().map(|one| stored(one.0).to_string());
+                format!("{{{}}}", numbers.collect::<Vec<_>>().join(","))
+            });
+            let closed = some.iter().map(|(_, member)| member.closed);
+            let missing = some.iter().map(|(_, member)| member.misses_someone);
+            let query = sqlx::query(PUT_SERIES_MEMBERS.text)
+                .bind(self.keys.series_id)
+                .bind(tokens.collect::<Vec<Vec<u8>>>())
+                .bind(cohorts.collect::<Vec<String>>())
+                .bind(closed.collect::<Vec<bool>>())
+                .bind(missing.collect::<Vec<bool>>())
+                .execute(&mut *self.connection);
+            let put = self.runtime.block_on(query);
+            put.map_err(PUT_SERIES_MEMBERS.failed())?;
         }
         Ok(())
     }

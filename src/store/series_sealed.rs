@@ -9,7 +9,7 @@ use super::Error;
 use super::series_codec::{decode_cell, decode_key};
 use super::statement::{count, small_count};
 use crate::anonymize::series::{
-    Cell, Class, ClassId, ClassKey, CohortId, NodeKey, Standing, Value,
+    Cell, Class, ClassId, ClassKey, CohortId, NodeKey, Standing, Subject, Value,
 };
 use crate::vault::{DataKey, SeriesPart, SeriesPlace};
 
@@ -55,6 +55,10 @@ impl SeriesKeys {
 
     pub(super) fn node(&self, attribute: usize, node: &NodeKey) -> [u8; 16] {
         self.tokens.node_token(self.series_id, attribute, &node.0)
+    }
+
+    pub(super) fn member(&self, subject: &Subject) -> [u8; 16] {
+        self.tokens.member_token(self.series_id, subject)
     }
 }
 

@@ -210,6 +210,13 @@ impl DataKey {
         token::cut(&token::hmac(&self.key.0[..], &fields))
     }
 
+    /// Keyed token that a series knows a subject by.
+    #[must_use]
+    pub fn member_token(&self, series_id: Uuid, subject: &[u8; 16]) -> [u8; 16] {
+        let fields: [&[u8]; 3] = [b"member", series_id.as_bytes(), subject];
+        token::cut(&token::hmac(&self.key.0[..], &fields))
+    }
+
     /// Keyed token of a person's identifier: the same for every spelling of it that differs only in Unicode form,
     /// letter case or outer white space.
     ///

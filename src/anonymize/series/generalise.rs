@@ -83,7 +83,7 @@ impl<I: Index> Updating<'_, I> {
             .rules
             .suppression_limit
             .floor_of(self.state.counts.received);
-        if self.overdue_rows() + self.withheld <= allowed || !self.the_top_helps()? {
+        if self.overdue_rows() + self.withheld <= allowed || !self.the_top_helps(allowed)? {
             return Ok(());
         }
         while self.overdue_rows() > 0 && self.overdue_rows() + self.withheld > allowed {
@@ -101,13 +101,16 @@ impl<I: Index> Updating<'_, I> {
         Ok(())
     }
 
-    /// Whether all rows that wait, taken together, satisfy the models: if not, no coarser cut is tried for them.
-    fn the_top_helps(&mut self) -> Result<bool, I::Error> {
+    /// Whether the overdue rows would be published, or enough of them for the limit, if all rows that wait were of one
+    /// class: if not, no coarser cut is tried for them.
+    fn the_top_helps(&mut self, allowed: u64) -> Result<bool, I::Error> {
         let classes = self.index.waiting(0, self.state.updates)?;
         let ids: Vec<ClassId> = classes.iter().map(|class| class.id).collect();
         let cells = self.index.waiting_cells_of(&ids)?;
-        let rows = cells.iter().flat_map(|cell| &cell.rows).collect();
-        Ok(self.rules.judge.holds(&[rows])[0])
+        let all = vec![cells.iter().collect()];
+        let published = self.publishable(&all, self.horizon())?;
+        let left = self.overdue_rows().saturating_sub(published);
+        Ok(published > 0 && (left == 0 || left + self.withheld <= allowed))
     }
 
     /// Every merge that would take in one of these classes by one step of one attribute.
@@ -172,19 +175,25 @@ impl<I: Index> Updating<'_, I> {
                 .collect()
         };
         let groups: Vec<Vec<&Cell>> = joined.iter().map(of_target).collect();
-        let rows = |cells: &Vec<&'_ Cell>| -> u64 {
-            let overdue = cells.iter().filter(
-                |cell| matches!(cell.standing, Standing::Waiting { since } if since <= horizon),
-            );
-            overdue.map(|cell| cell.rows.len() as u64).sum()
-        };
+        self.publishable(&groups, horizon)
+    }
+
+    /// Rows overdue by a horizon that would be published if each group of waiting cells were a class.
+    fn publishable(&mut self, groups: &[Vec<&Cell>], horizon: u32) -> Result<u64, I::Error> {
         let sets: Vec<Vec<&SeriesRow>> = groups
             .iter()
             .map(|cells| cells.iter().flat_map(|cell| &cell.rows).collect())
             .collect();
-        let verdicts = self.rules.judge.holds(&sets);
-        let cured = groups.iter().zip(verdicts).filter(|&(_, holds)| holds);
-        Ok(cured.map(|(cells, _)| rows(cells)).sum())
+        let admission = self.admit(&sets)?;
+        let mut published = 0;
+        for (cells, share) in groups.iter().zip(&admission.shares) {
+            let overdue = cells.iter().filter(
+                |cell| matches!(cell.standing, Standing::Waiting { since } if since <= horizon),
+            );
+            let rows = overdue.flat_map(|cell| &cell.rows);
+            published += rows.filter(|row| share.group(row.id).is_some()).count() as u64;
+        }
+        Ok(published)
     }
 
     /// The merge of the least score; ties go to the lower attribute, then to the lower node.

@@ -43,6 +43,14 @@ impl Journal {
         shown.cohort = cohort;
     }
 
+    /// A shown row is of another cohort.
+    pub(super) fn renumber(&mut self, row: RowId, cohort: CohortId) {
+        let moved = self.moved.get_mut(&row).map(|(_, shown)| shown);
+        for shown in self.added.get_mut(&row).into_iter().chain(moved) {
+            shown.cohort = cohort;
+        }
+    }
+
     /// The step; a row that came back to its class has not moved.
     pub(super) fn finish(self) -> Step {
         let moved = self.moved.into_values();

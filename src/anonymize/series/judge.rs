@@ -157,6 +157,16 @@ impl Judge {
         table
     }
 
+    /// The least number of subjects that a group which satisfies the models has; 1 if they imply none.
+    pub(super) fn least_subjects(&self) -> u64 {
+        let least = |model: &PrivacyModel| match model {
+            PrivacyModel::KAnonymity { k } | PrivacyModel::AlphaK { k, .. } => *k,
+            PrivacyModel::MaximumRisk { max } => max.least_inverse().unwrap_or(1),
+            _ => 1,
+        };
+        self.models.iter().map(least).max().unwrap_or(1).max(1)
+    }
+
     /// The least number of rows that a group which satisfies the models has; 1 if they imply none.
     pub(super) fn least_rows(&self) -> u64 {
         let least = |model: &PrivacyModel| match model {

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use super::{Cell, Class, ClassId, ClassKey, CohortId, Index, NodeKey, Standing, Value};
+use super::{
+    Cell, Class, ClassId, ClassKey, CohortId, Index, Member, NodeKey, Standing, Subject, Value,
+};
 
 /// What tells cells apart.
 type CellKey = (Arc<[Value]>, Standing);
@@ -36,6 +38,7 @@ pub struct MemoryIndex {
     cells: BTreeMap<CellKey, Cell>,
     of_class: BTreeMap<ClassId, BTreeSet<CellKey>>,
     of_cohort: BTreeMap<CohortId, BTreeSet<CellKey>>,
+    members: BTreeMap<Subject, Member>,
     calls: Calls,
 }
 
@@ -228,6 +231,18 @@ impl Index for MemoryIndex {
             }
             self.cells.insert(key, cell.clone());
         }
+        Ok(())
+    }
+
+    fn members(&mut self, subjects: &[Subject]) -> Result<Vec<Option<Member>>, Infallible> {
+        self.calls.calls += 1;
+        let members = subjects.iter().map(|one| self.members.get(one).cloned());
+        Ok(members.collect())
+    }
+
+    fn put_members(&mut self, members: &[(Subject, Member)]) -> Result<(), Infallible> {
+        self.calls.calls += 1;
+        self.members.extend(members.iter().cloned());
         Ok(())
     }
 

@@ -11,10 +11,18 @@
 //! - if rows leave, what leaves and what stays of their cohort must each be empty or satisfy the models; otherwise the
 //!   whole cohort is withheld from then on.
 //!
+//! Where subjects are guarded ([`Settings::guards_subjects`]), all rows of a subject have one history: the cohorts in
+//! which they stand. All subjects of a cohort have the same one. New rows of some of them part them into those that got
+//! one and those that did not, an erasure into those that lost one and the rest, and every part must satisfy the models
+//! in every cohort of its history. Whoever knows all rows of a subject, and that its sensitive value never changes, then
+//! still has a group that satisfies the models to choose from.
+//!
 //! An update reads and writes only what its rows touch, through an [`Index`]. The index holds *classes* (published rows,
 //! waiting rows), the *postings* (attribute, cut node) to classes, and the *cells*: rows of one tuple of
 //! quasi-identifying values within one cohort.
 
+mod admit;
+mod cohorts;
 mod erase;
 mod generalise;
 mod journal;
@@ -41,6 +49,9 @@ use std::sync::Arc;
 /// A cell's text; `None` is missing.
 pub type Value = Option<Arc<str>>;
 
+/// Keyed token of a subject.
+pub type Subject = [u8; 16];
+
 /// A row's place in its dataset: stable whatever is erased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowId {
@@ -56,7 +67,7 @@ pub struct SeriesRow {
     /// Where it came from.
     pub id: RowId,
     /// Keyed token of its subject, where one is declared.
-    pub subject: Option<[u8; 16]>,
+    pub subject: Option<Subject>,
     /// Its quasi-identifying values, raw, in declared order.
     pub quasi: Arc<[Value]>,
     /// Its other releasable cells (sensitive and insensitive), in declared order.
@@ -87,6 +98,18 @@ pub struct ClassId(pub u64);
 /// Number of a cohort, never used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CohortId(pub u64);
+
+/// What a series keeps of a subject of which it has published rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// The cohorts in which it has rows, ascending: its history.
+    pub cohorts: Vec<CohortId>,
+    /// A published row of it was erased: nothing more is published of it.
+    pub closed: bool,
+    /// Somebody of the same history was erased, and the cohort withheld for it: whoever does not come back with the
+    /// others would be told by that, and is not there any more to be judged.
+    pub misses_someone: bool,
+}
 
 /// Where the rows of a cell stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -195,6 +218,18 @@ pub trait Index {
     /// # Errors
     /// The index's.
     fn put_cells(&mut self, cells: &[Cell]) -> Result<(), Self::Error>;
+
+    /// What is kept of subjects, in their order.
+    ///
+    /// # Errors
+    /// The index's.
+    fn members(&mut self, subjects: &[Subject]) -> Result<Vec<Option<Member>>, Self::Error>;
+
+    /// Keeps it; it stays when all rows of a subject are erased.
+    ///
+    /// # Errors
+    /// The index's.
+    fn put_members(&mut self, members: &[(Subject, Member)]) -> Result<(), Self::Error>;
 
     /// Puts all cells of some classes into another, as they are: a merge costs no rewriting of rows.
     ///

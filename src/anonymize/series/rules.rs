@@ -33,6 +33,8 @@ pub struct Settings {
     pub score: Score,
     /// Attribute whose information counts; absent: the first sensitive one.
     pub target: Option<String>,
+    /// Whether the rows of one subject over several updates are guarded as one history; otherwise each row by itself.
+    pub guards_subjects: bool,
 }
 
 /// The settings over a schema, made ready for use.
@@ -44,6 +46,7 @@ pub struct Rules {
     pub(super) suppression_limit: Fraction,
     pub(super) max_pending: u32,
     pub(super) score: Score,
+    pub(super) guards_subjects: bool,
     /// Place of the label among the carried cells, where there is one.
     label: Option<usize>,
     /// Rows that a class of a node that may be specialised has at least.
@@ -89,6 +92,7 @@ impl Rules {
             hierarchies,
             suppression_limit: settings.suppression_limit,
             max_pending: settings.max_pending,
+            guards_subjects: settings.guards_subjects && schema.subject().is_some(),
             score: match label {
                 Some(_) => settings.score,
                 None => Score::Loss,

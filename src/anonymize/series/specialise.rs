@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::rules::Score;
 use super::score::{Labels, information, size_change};
 use super::update::{Candidate, Updating};
-use super::{Cell, Class, ClassId, ClassKey, CohortId, Index, NodeKey, SeriesRow, Standing};
+use super::{
+    Cell, Class, ClassId, ClassKey, CohortId, Index, Member, NodeKey, SeriesRow, Standing, Subject,
+};
 
 /// A cut node and its attribute.
 type Node = (usize, NodeKey);
@@ -42,6 +44,10 @@ impl<I: Index> Updating<'_, I> {
                 return Ok(());
             };
             self.split(&node)?;
+            // New rows may have been published, and have parted cohorts that stand elsewhere.
+            if self.rules.guards_subjects {
+                sound.clear();
+            }
             if let Some(done) = sound.remove(&node) {
                 // What was seen of nodes that share a class with this one is no longer so.
                 sound.retain(|_, other| other.classes.is_disjoint(&done.classes));
@@ -75,7 +81,7 @@ impl<I: Index> Updating<'_, I> {
         let classes = self.index.holding(*attribute, std::slice::from_ref(node))?;
         let ids: Vec<ClassId> = classes.iter().map(|class| class.id).collect();
         let cells = self.index.cells_of(&ids)?;
-        let mut parts: BTreeMap<(CohortId, NodeKey), Vec<&SeriesRow>> = BTreeMap::new();
+        let mut parts: BTreeMap<(ClassId, CohortId, NodeKey), Vec<&SeriesRow>> = BTreeMap::new();
         let mut sizes: BTreeMap<(ClassId, NodeKey), u64> = BTreeMap::new();
         let mut labels: BTreeMap<NodeKey, Labels<'_>> = BTreeMap::new();
         for cell in &cells {
@@ -88,10 +94,19 @@ impl<I: Index> Updating<'_, I> {
             for row in &cell.rows {
                 *of_child.entry(self.rules.label(row)).or_insert(0) += 1;
             }
-            parts.entry((cohort, child)).or_default().extend(&cell.rows);
+            let part = parts.entry((cell.class, cohort, child));
+            part.or_default().extend(&cell.rows);
         }
         if !self.may_split(&parts.into_values().collect::<Vec<_>>()) {
             return Ok(None);
+        }
+        let mut touched: BTreeSet<ClassId> = ids.iter().copied().collect();
+        if self.rules.guards_subjects {
+            let node = (*attribute, node.clone());
+            let Some((_, places)) = self.come_apart(&node, &touched, &cells)? else {
+                return Ok(None);
+            };
+            touched.extend(places);
         }
         let before = classes.iter().map(|class| class.rows);
         let cost = size_change(before, sizes.values().copied()) as f64 + 1.0;
@@ -108,11 +123,11 @@ impl<I: Index> Updating<'_, I> {
         };
         Ok(Some(Sound {
             score: gain / cost,
-            classes: ids.into_iter().collect(),
+            classes: touched,
         }))
     }
 
-    fn may_split(&self, parts: &[Vec<&SeriesRow>]) -> bool {
+    pub(super) fn may_split(&self, parts: &[Vec<&SeriesRow>]) -> bool {
         #[cfg(test)]
         if self.rules.broken == Some(super::rules::Broken::Split) {
             return true;
@@ -126,6 +141,13 @@ impl<I: Index> Updating<'_, I> {
         let old = self.index.holding(attribute, std::slice::from_ref(node))?;
         let ids: Vec<ClassId> = old.iter().map(|class| class.id).collect();
         let mut cells = self.index.cells_of(&ids)?;
+        if self.rules.guards_subjects {
+            let (node, classes) = ((attribute, node.clone()), ids.iter().copied().collect());
+            if let Some((parts, _)) = self.come_apart(&node, &classes, &cells)? {
+                self.take_apart(&parts)?;
+            }
+            cells = self.index.cells_of(&ids)?;
+        }
         let old: BTreeMap<ClassId, Class> =
             old.into_iter().map(|class| (class.id, class)).collect();
         let mut targets: Vec<ClassKey> = Vec::with_capacity(cells.len());
@@ -147,6 +169,7 @@ impl<I: Index> Updating<'_, I> {
                 }
             }
         }
+        self.renew_histories(&cells, &cohorts)?;
         let keys: BTreeSet<&ClassKey> = targets.iter().collect();
         let mut classes: BTreeMap<ClassKey, Class> = BTreeMap::new();
         for key in keys {
@@ -200,6 +223,45 @@ impl<I: Index> Updating<'_, I> {
         self.state.cuts.specialised[attribute].insert(node.clone());
         self.journal.specialised.push((attribute, node.clone()));
         self.offer(classes)
+    }
+
+    /// Puts the parts of cohorts that stand in several classes now into the histories of their subjects.
+    fn renew_histories(
+        &mut self,
+        cells: &[Cell],
+        parts: &BTreeMap<(CohortId, ClassKey), CohortId>,
+    ) -> Result<(), I::Error> {
+        if !self.rules.guards_subjects || parts.is_empty() {
+            return Ok(());
+        }
+        let mut parts_of: BTreeMap<CohortId, Vec<CohortId>> = BTreeMap::new();
+        for ((cohort, _), part) in parts {
+            parts_of.entry(*cohort).or_default().push(*part);
+        }
+        let torn = cells.iter().filter(|cell| match cell.standing {
+            Standing::Published(cohort) => parts_of.contains_key(&cohort),
+            Standing::Waiting { .. } | Standing::Withheld(_) => false,
+        });
+        let subjects: BTreeSet<Subject> = torn
+            .flat_map(|cell| cell.rows.iter().filter_map(|row| row.subject))
+            .collect();
+        let subjects: Vec<Subject> = subjects.into_iter().collect();
+        let known = self.index.members(&subjects)?;
+        let members = subjects
+            .into_iter()
+            .zip(known)
+            .filter_map(|(subject, known)| {
+                let known = known?;
+                let cohorts = known.cohorts.iter().flat_map(|cohort| {
+                    let parts = parts_of.get(cohort).cloned();
+                    parts.unwrap_or_else(|| vec![*cohort])
+                });
+                let mut cohorts: Vec<CohortId> = cohorts.collect();
+                cohorts.sort_unstable();
+                Some((subject, Member { cohorts, ..known }))
+            });
+        let members: Vec<(Subject, Member)> = members.collect();
+        self.index.put_members(&members)
     }
 
     /// Offers the waiting rows of changed classes again.

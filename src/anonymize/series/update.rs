@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::admit::{Group, Share};
+use super::cohorts::{History, Parts};
 use super::journal::Journal;
 use super::nodes::Places;
 use super::rules::Rules;
@@ -57,6 +59,13 @@ pub(super) struct Candidate {
     pub(super) is_new: bool,
     pub(super) fresh: Vec<Cell>,
     pub(super) old: Vec<Cell>,
+}
+
+impl Candidate {
+    fn rows(&self) -> Vec<&SeriesRow> {
+        let cells = self.fresh.iter().chain(&self.old);
+        cells.flat_map(|cell| &cell.rows).collect()
+    }
 }
 
 pub(super) struct Updating<'a, I> {
@@ -217,68 +226,111 @@ impl<'a, I: Index> Updating<'a, I> {
         Ok(cells)
     }
 
-    /// Publishes all that waits in a class as one cohort if it satisfies the models together; else all waits.
+    /// Publishes what may be published of the rows that wait in some classes; the rest waits.
     pub(super) fn decide(&mut self, candidates: Vec<Candidate>) -> Result<Vec<Class>, I::Error> {
-        let groups: Vec<Vec<&SeriesRow>> = candidates
-            .iter()
-            .map(|candidate| {
-                let cells = candidate.fresh.iter().chain(&candidate.old);
-                cells.flat_map(|cell| &cell.rows).collect()
-            })
-            .collect();
-        let verdicts = self.verdicts(&groups);
-        let (mut classes, mut changed, mut cells) = (Vec::new(), Vec::new(), Vec::new());
-        for (candidate, publish) in candidates.into_iter().zip(verdicts) {
-            let has_rows = !(candidate.fresh.is_empty() && candidate.old.is_empty());
-            let is_changed =
-                candidate.is_new || !candidate.fresh.is_empty() || (publish && has_rows);
-            let class = if publish && has_rows {
-                self.publish(candidate, &mut cells)
-            } else {
-                self.keep_waiting(candidate, &mut cells)
-            };
-            if is_changed {
+        let sets: Vec<Vec<&SeriesRow>> = candidates.iter().map(Candidate::rows).collect();
+        let admission = self.admit(&sets)?;
+        let numbers = self.number(&admission.groups)?;
+        let mut puts = Vec::new();
+        let (mut classes, mut changed) = (Vec::new(), Vec::new());
+        for (candidate, share) in candidates.into_iter().zip(&admission.shares) {
+            let (is_new, before) = (candidate.is_new, candidate.class.clone());
+            let class = self.publish(candidate, share, &numbers, &mut puts);
+            if is_new || class != before {
                 changed.push(class.clone());
             }
             classes.push(class);
         }
         if !changed.is_empty() {
             self.index.put_classes(&changed)?;
-            self.index.put_cells(&cells)?;
+            self.index.put_cells(&puts)?;
         }
         Ok(classes)
     }
 
-    fn verdicts(&self, groups: &[Vec<&SeriesRow>]) -> Vec<bool> {
-        #[cfg(test)]
-        if self.rules.broken == Some(super::rules::Broken::Publish) {
-            return vec![true; groups.len()];
+    /// Takes groups apart from others of their history; gives each the number of its new cohort.
+    fn number(&mut self, groups: &[Group]) -> Result<Vec<CohortId>, I::Error> {
+        let mut parts = Parts::new();
+        for group in groups.iter().filter(|group| !group.from.is_empty()) {
+            // What stays keeps the cohorts: the first part.
+            let rest = || vec![BTreeSet::new()];
+            let of_history = parts.entry(group.from.clone()).or_insert_with(rest);
+            if !group.is_whole {
+                of_history.push(group.bearers.clone());
+            }
         }
-        self.rules.judge.holds(groups)
+        let mut own: BTreeMap<&History, std::vec::IntoIter<History>> = BTreeMap::new();
+        for (history, histories) in parts.keys().zip(self.take_apart(&parts)?) {
+            let mut histories = histories.into_iter();
+            if histories.len() > 1 {
+                histories.next();
+            }
+            own.insert(history, histories);
+        }
+        let mut numbers = Vec::with_capacity(groups.len());
+        for group in groups {
+            let number = self.new_cohort();
+            let history = own.get_mut(&group.from).and_then(Iterator::next);
+            let mut history = history.unwrap_or_default();
+            history.push(number);
+            self.enrol(&group.bearers, &history, !group.is_whole)?;
+            numbers.push(number);
+        }
+        Ok(numbers)
     }
 
-    fn publish(&mut self, candidate: Candidate, cells: &mut Vec<Cell>) -> Class {
+    /// Publishes the share of a candidate, and lets the rest wait.
+    fn publish(
+        &mut self,
+        candidate: Candidate,
+        share: &Share,
+        numbers: &[CohortId],
+        puts: &mut Vec<Cell>,
+    ) -> Class {
         let mut class = candidate.class;
-        let cohort = self.new_cohort();
-        let mut tuples: BTreeMap<Arc<[Value]>, Vec<SeriesRow>> = BTreeMap::new();
-        for cell in candidate.old {
-            if let Standing::Waiting { since } = cell.standing {
-                self.unwait(since, cell.rows.len() as u64);
-            }
-            let tuple = Arc::clone(&cell.quasi);
-            tuples.entry(tuple).or_default().extend(cell.rows);
-            cells.push(Cell {
-                rows: Vec::new(),
-                class: class.id,
-                ..cell
-            });
-        }
-        for cell in candidate.fresh {
-            tuples.entry(cell.quasi).or_default().extend(cell.rows);
-        }
         let before = class.rows;
-        for (quasi, mut rows) in tuples {
-            rows.sort_by_key(|row| row.id);
+        class.waiting_since = None;
+        let mut published: BTreeMap<(Arc<[Value]>, CohortId), Vec<SeriesRow>> = BTreeMap::new();
+        let old = candidate.old.into_iter().map(|cell| (cell, false));
+        let fresh = candidate.fresh.into_iter().map(|cell| (cell, true));
+        for (cell, is_fresh) in old.chain(fresh) {
+            let Standing::Waiting { since } = cell.standing else {
+                continue;
+            };
+            let count = cell.rows.len() as u64;
+            let mut stays = Vec::new();
+            for row in cell.rows {
+                if let Some(group) = share.group(row.id) {
+                    let key = (Arc::clone(&cell.quasi), numbers[group]);
+                    published.entry(key).or_default().push(row);
+                } else {
+                    stays.push(row);
+                }
+            }
+            let staying = stays.len() as u64;
+            if is_fresh {
+                class.waiting += staying;
+                if staying > 0 {
+                    self.wait(since, staying);
+                }
+            } else if staying < count {
+                class.waiting -= count - staying;
+                self.unwait(since, count - staying);
+            }
+            if staying > 0 {
+                let least = class.waiting_since.get_or_insert(since);
+                *least = since.min(*least);
+            }
+            if is_fresh && staying > 0 || !is_fresh && staying < count {
+                puts.push(Cell {
+                    class: class.id,
+                    standing: cell.standing,
+                    quasi: cell.quasi,
+                    rows: stays,
+                });
+            }
+        }
+        for ((quasi, cohort), mut rows) in published {
             for row in &rows {
                 self.journal.publish(Shown {
                     row: row.clone(),
@@ -287,37 +339,19 @@ impl<'a, I: Index> Updating<'a, I> {
                 });
             }
             class.rows += rows.len() as u64;
-            cells.push(Cell {
+            let standing = Standing::Published(cohort);
+            rows.sort_by_key(|row| row.id);
+            puts.push(Cell {
                 class: class.id,
-                standing: Standing::Published(cohort),
+                standing,
                 quasi,
                 rows,
             });
         }
-        class.waiting = 0;
-        class.waiting_since = None;
         self.state.counts.released += class.rows - before;
-        self.recount(&class.key, before, class.rows);
-        class
-    }
-
-    fn keep_waiting(&mut self, candidate: Candidate, cells: &mut Vec<Cell>) -> Class {
-        let mut class = candidate.class;
-        let rows: u64 = candidate
-            .fresh
-            .iter()
-            .map(|cell| cell.rows.len() as u64)
-            .sum();
-        if rows > 0 {
-            let since = self.state.updates;
-            self.wait(since, rows);
-            class.waiting += rows;
-            class.waiting_since.get_or_insert(since);
+        if candidate.is_new || class.rows != before {
+            self.recount(&class.key, before, class.rows);
         }
-        if candidate.is_new {
-            self.recount(&class.key, 0, class.rows);
-        }
-        cells.extend(candidate.fresh);
         class
     }
 

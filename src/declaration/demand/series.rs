@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use super::privacy::binding_models;
 use super::{PrivacyModel, Score};
 use crate::declaration::cursor::Cursor;
+use crate::declaration::object::Object;
 use crate::declaration::words::Words;
 use crate::declaration::{DatasetDeclaration, Fraction};
 use crate::fault::{Fault, FaultCode, Faults};
@@ -19,6 +20,7 @@ const FIELDS: &[&str] = &[
     "score",
     "specialize_factor",
     "max_pending_releases",
+    "guard",
     "row_linkage",
     "seed",
 ];
@@ -47,12 +49,29 @@ pub struct SeriesDemand {
     /// Releases that a row may wait for before classes are generalised for it, up to 10,000.
     #[schema(required = false, maximum = 10_000)]
     pub max_pending_releases: u32,
+    /// Whose history is guarded over all releases together. `subjects` (where the dataset declares one): all rows of a
+    /// person, over all batches; `rows`: each row by itself, and whoever knows several rows of one person and that its
+    /// sensitive value stays the same may intersect their groups.
+    #[schema(required = false)]
+    #[serde(default)]
+    pub guard: SeriesGuard,
     /// Whether rows bear an id that is the same in every release; only `false` is offered.
     #[schema(required = false)]
     pub row_linkage: bool,
     /// Seed of the order of rows.
     #[schema(required = false)]
     pub seed: u64,
+}
+
+/// Whose history a series guards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SeriesGuard {
+    /// That of each subject, with all its rows.
+    Subjects,
+    /// That of each row.
+    #[default]
+    Rows,
 }
 
 /// How a series recodes values.
@@ -68,6 +87,15 @@ const RECODINGS: Words<SeriesRecoding> = Words {
     noun: "recoding of a series",
     legal: &[("subtree", SeriesRecoding::Subtree)],
     planned: &["full_domain", "local", "microaggregation"],
+};
+
+const GUARDS: Words<SeriesGuard> = Words {
+    noun: "guard",
+    legal: &[
+        ("subjects", SeriesGuard::Subjects),
+        ("rows", SeriesGuard::Rows),
+    ],
+    planned: &[],
 };
 
 const SCORES: Words<Score> = Words {
@@ -115,6 +143,7 @@ fn parse(
         .map_or(Some(Score::Information), |cursor| {
             cursor.word(&SCORES, faults)
         });
+    let guard = guard(&object, dataset, faults);
     let mut whole = |name: &str, default: u64, range: std::ops::RangeInclusive<u64>| {
         object
             .optional(name)
@@ -142,10 +171,34 @@ fn parse(
             score: score?,
             specialize_factor: u32::try_from(specialize_factor?).ok()?,
             max_pending_releases: u32::try_from(max_pending_releases?).ok()?,
+            guard: guard?,
             row_linkage: row_linkage?,
             seed: seed?,
         },
     ))
+}
+
+/// Subjects are guarded where they are declared, unless something else is asked for.
+fn guard(
+    object: &Object<'_>,
+    dataset: &DatasetDeclaration,
+    faults: &mut Faults,
+) -> Option<SeriesGuard> {
+    let has_subject = dataset.attributes.iter().any(|attribute| attribute.subject);
+    let Some(cursor) = object.optional("guard") else {
+        return Some(if has_subject {
+            SeriesGuard::Subjects
+        } else {
+            SeriesGuard::Rows
+        });
+    };
+    let guard = cursor.word(&GUARDS, faults)?;
+    if guard == SeriesGuard::Subjects && !has_subject {
+        let detail = "the dataset declares no subject: leave the field out, or declare one";
+        faults.push(cursor.fault(FaultCode::SubjectConflict, detail));
+        return None;
+    }
+    Some(guard)
 }
 
 fn name_of(cursor: &Cursor<'_>, faults: &mut Faults) -> Option<String> {

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use kindred::anonymize::series::{
-    Cell, Class, ClassId, ClassKey, CohortId, Events, Index, MemoryIndex, NodeKey, Rules, Score,
-    Settings, State, Value as Text, update,
+    Cell, Class, ClassId, ClassKey, CohortId, Events, Index, Member, MemoryIndex, NodeKey, Rules,
+    Score, Settings, State, Subject, Value as Text, update,
 };
 use kindred::declaration::{Fraction, SeriesDemand};
 use kindred::job::{Job, JobOutcome, JobSpec, Lease, Series};
@@ -63,6 +63,12 @@ impl Index for Failing<'_, '_> {
     fn put_cells(&mut self, cells: &[Cell]) -> Result<(), Error> {
         self.next()?.put_cells(cells)
     }
+    fn members(&mut self, subjects: &[Subject]) -> Result<Vec<Option<Member>>, Error> {
+        self.next()?.members(subjects)
+    }
+    fn put_members(&mut self, members: &[(Subject, Member)]) -> Result<(), Error> {
+        self.next()?.put_members(members)
+    }
     fn move_cells(&mut self, from: &[ClassId], to: ClassId) -> Result<(), Error> {
         self.next()?.move_cells(from, to)
     }
@@ -98,6 +104,7 @@ fn rules(schema: &Schema, series: &Series) -> Rules {
         max_pending: 2,
         score: Score::Loss,
         target: None,
+        guards_subjects: true,
     };
     Rules::new(schema, &series.demand.privacy, &settings)
 }
@@ -211,6 +218,7 @@ async fn fingerprint(pool: &PgPool) -> Vec<String> {
         "series",
         "series_class",
         "series_cell",
+        "series_member",
         "series_chunk",
         "series_release",
         "release",

@@ -47,6 +47,7 @@ fn case() -> impl Strategy<Value = Case> {
                 suppression_limit: Fraction::new(limit).unwrap(),
                 score,
                 target: None,
+                guards_subjects: false,
             },
             fine,
         },
@@ -230,6 +231,7 @@ fn long_histories_merge_split_withhold_and_wait() {
                 suppression_limit: Fraction::new(0.1).unwrap(),
                 score: Score::Information,
                 target: None,
+                guards_subjects: false,
             },
             fine,
         };

@@ -5,3 +5,4 @@ mod examples;
 mod laws;
 mod rebuild;
 mod story;
+mod subjects;

@@ -12,7 +12,7 @@ use super::super::{
 };
 use crate::anonymize::table::Schema;
 use crate::anonymize::verify::VerificationFailure;
-use crate::anonymize::verify::series::{Audit, History, Labels, audit, check_step};
+use crate::anonymize::verify::series::{Audit, History, Labels, audit, audit_subjects, check_step};
 use crate::declaration::{DatasetDeclaration, Fraction, PrivacyModel};
 
 /// Two attributes of small trees, a third with two levels, one sensitive attribute.
@@ -26,7 +26,7 @@ pub(super) fn schema() -> Schema {
         ["f", "f", "def", "*"],
     ];
     let body = json!({ "name": "test", "attributes": [
-        { "name": "person", "role": "identifying" },
+        { "name": "person", "role": "identifying", "subject": true },
         { "name": "letter", "role": "quasi_identifying", "hierarchy": { "kind": "table", "rows": rows } },
         { "name": "sex", "role": "quasi_identifying" },
         { "name": "note", "role": "insensitive" },
@@ -54,6 +54,7 @@ pub(super) fn settings() -> Settings {
         max_pending: 1000,
         score: Score::Loss,
         target: None,
+        guards_subjects: true,
     }
 }
 
@@ -232,6 +233,10 @@ impl Story {
         audit(&self.schema, &self.models, &self.histories())
     }
 
+    pub(super) fn audit_subjects(&self) -> Result<Audit, VerificationFailure> {
+        audit_subjects(&self.schema, &self.models, &self.histories())
+    }
+
     /// Rows shown now, by number within their batch.
     pub(super) fn shown_rows(&self) -> Vec<RowId> {
         self.shown.keys().copied().collect()
@@ -243,6 +248,8 @@ impl Story {
         let mut of_class = BTreeMap::new();
         let (mut waiting, mut withheld) = (BTreeMap::<u32, u64>::new(), 0);
         let horizon = self.rules.overdue(self.state.updates);
+        // A step does not tell of rows that stay where they are, and cohorts of subjects come apart under them.
+        let told = |cohort: CohortId| (!self.rules.guards_subjects).then_some(cohort);
         let mut shown = BTreeSet::new();
         for cell in self.index.all_cells() {
             let figures: &mut (u64, u64, Option<u32>) = of_class.entry(cell.class).or_default();
@@ -251,7 +258,11 @@ impl Story {
             match cell.standing {
                 Standing::Published(cohort) => {
                     figures.0 += rows;
-                    shown.extend(cell.rows.iter().map(|row| (row.id, cell.class, cohort)));
+                    shown.extend(
+                        cell.rows
+                            .iter()
+                            .map(|row| (row.id, cell.class, told(cohort))),
+                    );
                 }
                 Standing::Waiting { since } => {
                     figures.1 += rows;
@@ -279,7 +290,7 @@ impl Story {
         let expected = self
             .shown
             .iter()
-            .map(|(id, (key, cohort))| (*id, numbers[key], *cohort));
+            .map(|(id, (key, cohort))| (*id, numbers[key], told(*cohort)));
         assert_eq!(shown, expected.collect());
         for (nodes, kept) in nodes.iter().zip(&self.state.nodes) {
             let held = kept.iter().filter(|(_, state)| state.classes > 0);
