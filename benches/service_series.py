@@ -5,7 +5,7 @@ usage: service_series.py panel DATA      rwm5yr.csv of the folder DATA: the rows
        service_series.py update [ROWS]   adult enlarged: an update of 1 % against a first release of the whole table,
                                          and of 1,000 rows at growing table sizes (default 500,000 rows at most)
 
-`panel`: subject `id`, k = 5, nine quasi-identifiers, `docvis` sensitive; then the same rows released anew each year
+`panel`: subject `id`, k = 5, nine quasi-identifiers, `docvis` sensitive, persons or rows guarded; then the same rows released anew each year
 without the rule that ties a release to those before. `update`: nine quasi-identifiers, k = 5;
 seconds are those until the job has ended, bytes are what Postgres wrote to its log (pg_current_wal_lsn).
 """
@@ -51,17 +51,18 @@ def panel(folder):
     attributes.append({"name": "docvis", "role": "sensitive", "type": "integer"})
     batches = {year: table([row for row in rows if row["year"] == year], ["id", *PANEL, "docvis"]) for year in years}
     with service.Service() as kindred:
-        for score in ("loss", "information"):
+        for score, guard in (("loss", "subjects"), ("information", "subjects"), ("loss", "rows"), ("information", "rows")):
             dataset = kindred.expect(201, "POST", "/v1/datasets", {"name": "rwm5yr", "attributes": attributes})
             dataset = dataset["dataset_id"]
-            print(f"\nrwm5yr as a series, score {score}")
+            print(f"\nrwm5yr as a series, score {score}, guard {guard}")
             print(f"{'batch':>6} {'rows':>6} {'release':>8} {'received':>9} {'released':>9} {'pending':>8} "
                   f"{'suppressed':>10} {'classes':>8} {'k':>3} {'loss':>6} {'job s':>7}")
             series = None
             for year in years:
                 batch = upload(kindred, dataset, batches[year])
                 if series is None:
-                    job = kindred.expect(202, "POST", "/v1/series", demand(dataset, score))["job_id"]
+                    job = kindred.expect(202, "POST", "/v1/series", 
+                                         {**demand(dataset, score), "guard": guard})["job_id"]
                 else:
                     job = batch["updates"][0]["job_id"]
                 job = kindred.wait(job)

@@ -1,6 +1,6 @@
 //! Searches of cuts on the adult table made larger, against the best policy of levels at equal privacy.
 //!
-//! `cargo bench --profile fast --bench subtree -- [ROWS[:K[:METHOD]]]...`; `KINDRED_BENCH_DATA` names the folder of the
+//! `cargo bench --profile fast --bench subtree -- [ROWS|diabetes130[:K[:METHOD]]]...`; `KINDRED_BENCH_DATA` names the folder of the
 //! public files (as in data/README.md), the bundled ones by default. Without arguments: 50,000, 75,000, 100,000 and
 //! 500,000 rows, k of 2, 4 and 12, every method. At most 5 % of the rows may be suppressed, and what is minimised is the
 //! arithmetic loss. A larger table is drawn from the rows of the small one, two columns of each row from another row.
@@ -49,13 +49,13 @@ fn main() {
     };
     for case in cases {
         let mut parts = case.split(':');
-        let rows: usize = parts
-            .next()
-            .and_then(|rows| rows.parse().ok())
-            .expect("rows");
+        let name = parts.next().expect("rows or a table");
         let anonymity = parts.next().map(|k| k.parse::<u64>().expect("k"));
         let method = parts.next();
-        let data = enlarged(&folder, rows);
+        let data = match name.parse() {
+            Ok(rows) => enlarged(&folder, rows),
+            Err(_) => diabetes130(&folder),
+        };
         for k in ANONYMITIES
             .into_iter()
             .filter(|&k| anonymity.is_none_or(|only| only == k))
@@ -127,6 +127,40 @@ fn print(line: &str) {
     println!("{line}");
 }
 
+/// The nine quasi-identifiers of the hospital table that `peer` measures, as they are.
+fn diabetes130(folder: &Path) -> Data {
+    let folder = folder.join("diabetes130");
+    let mut reader =
+        csv::Reader::from_path(folder.join("diabetic_data.csv")).expect("the table diabetes130");
+    let header = reader.headers().expect("a header").clone();
+    let names = [
+        "race",
+        "gender",
+        "age",
+        "admission_type_id",
+        "discharge_disposition_id",
+        "admission_source_id",
+        "time_in_hospital",
+        "payer_code",
+        "medical_specialty",
+    ];
+    let positions = names.map(|name| header.iter().position(|one| one == name).expect("a column"));
+    let attribute = |name: &str| {
+        let path = folder.join(format!("diabetes130_hierarchy_{name}.csv"));
+        let text = std::fs::read_to_string(path).expect("a hierarchy");
+        json!({ "name": name, "role": "quasi_identifying", "hierarchy": { "kind": "table", "text": text } })
+    };
+    let records = reader.records().map(|record| record.expect("a record"));
+    let rows: Vec<Vec<String>> = records
+        .map(|record| positions.map(|place| record[place].to_owned()).to_vec())
+        .collect();
+    tabled(
+        "diabetes130",
+        names.map(attribute).to_vec(),
+        rows.into_iter(),
+    )
+}
+
 /// So many rows like those of the adult table.
 fn enlarged(folder: &Path, rows: usize) -> Data {
     let read =
@@ -141,9 +175,6 @@ fn enlarged(folder: &Path, rows: usize) -> Data {
         json!({ "name": name, "role": "quasi_identifying", "hierarchy": hierarchy })
     };
     let attributes: Vec<Value> = names.iter().map(attribute).collect();
-    let body = json!({ "name": "adult", "attributes": attributes });
-    let declaration = DatasetDeclaration::parse(&body).expect("a declaration");
-    let schema = Schema::compile(&declaration).expect("hierarchies");
     let mut state = 7_u64;
     let mut draw = |below: usize| {
         state = state
@@ -151,19 +182,33 @@ fn enlarged(folder: &Path, rows: usize) -> Data {
             .wrapping_add(1_442_695_040_888_963_407);
         usize::try_from((state >> 33) % below as u64).unwrap_or(0)
     };
+    let drawn = (0..rows).map(|_| {
+        let mut row = source[draw(source.len())].clone();
+        for _ in 0..2 {
+            let column = draw(names.len());
+            row[column] = source[draw(source.len())][column];
+        }
+        row
+    });
+    tabled("adult", attributes, drawn)
+}
+
+fn tabled<T: AsRef<str>>(
+    name: &str,
+    attributes: Vec<Value>,
+    rows: impl Iterator<Item = Vec<T>>,
+) -> Data {
+    let columns = attributes.len();
+    let body = json!({ "name": name, "attributes": attributes });
+    let declaration = DatasetDeclaration::parse(&body).expect("a declaration");
+    let schema = Schema::compile(&declaration).expect("hierarchies");
     let mut table = Table::with_columns(&schema.releasable(), false);
-    let mut left = rows;
-    while left > 0 {
-        let mut builder = BlockBuilder::new(names.len());
-        let count = left.min(BlockBuilder::ROWS);
-        for _ in 0..count {
-            let mut row = source[draw(source.len())].clone();
-            for _ in 0..2 {
-                let column = draw(names.len());
-                row[column] = source[draw(source.len())][column];
-            }
-            for (column, cell) in row.into_iter().enumerate() {
-                builder.push(column, Some(cell));
+    let mut rows = rows.peekable();
+    while rows.peek().is_some() {
+        let mut builder = BlockBuilder::new(columns);
+        for row in rows.by_ref().take(BlockBuilder::ROWS) {
+            for (column, cell) in row.iter().enumerate() {
+                builder.push(column, Some(cell.as_ref()));
             }
         }
         let block = builder.finish();
@@ -173,7 +218,6 @@ fn enlarged(folder: &Path, rows: usize) -> Data {
                 column.append(cells);
             }
         }
-        left -= count;
     }
     Data {
         declaration,

@@ -65,7 +65,7 @@ impl DeletionView {
 /// Erases rows.
 ///
 /// Takes either `subjects` (all rows of these, in any spelling; the dataset must declare a subject) or `rows_where`
-/// (rows that hold each of the values). Values are read as cells of their column are. The cells are erased from every
+/// (rows that hold each of the values; `null` is a missing cell). Values are read as cells of their column are. The cells are erased from every
 /// stored partition before the answer; releases that are stored stay as they are. Every series of the dataset gets an
 /// update, so that its later releases do not hold the rows; where what leaves or what stays of a group of rows would be
 /// too small, the whole group is withheld. A request that matches nothing changes nothing and answers `200`.
@@ -170,6 +170,7 @@ fn subjects_of(
     let mut all = Some(Vec::new());
     for element in elements {
         let texts = subject.and_then(|attribute| texts_of(&element, attribute, faults));
+        let texts = texts.and_then(|texts| named(texts, &element, faults));
         all = match (all, texts) {
             (Some(mut all), Some(texts)) => {
                 all.extend(texts);
@@ -185,7 +186,7 @@ fn cells_of(
     cursor: &Cursor<'_>,
     declaration: &DatasetDeclaration,
     faults: &mut Faults,
-) -> Option<Vec<(usize, Vec<String>)>> {
+) -> Option<Vec<(usize, Vec<Option<String>>)>> {
     let object = cursor.object(faults)?;
     let mut wanted = BTreeMap::new();
     let mut is_whole = true;
@@ -209,20 +210,37 @@ fn cells_of(
     is_whole.then(|| wanted.into_iter().collect())
 }
 
-/// The texts of cells that a value stands for; a number is read as it is written.
+/// The texts of a subject: a missing one is nobody.
+fn named(
+    texts: Vec<Option<String>>,
+    cursor: &Cursor<'_>,
+    faults: &mut Faults,
+) -> Option<Vec<String>> {
+    let texts: Option<Vec<String>> = texts.into_iter().collect();
+    if texts.is_none() {
+        let detail = "a missing value names no subject; use `rows_where`";
+        faults.push(cursor.fault(FaultCode::InvalidValue, detail));
+    }
+    texts
+}
+
+/// The texts of cells that a value stands for (`None` is missing); a number is read as it is written.
 fn texts_of(
     cursor: &Cursor<'_>,
     attribute: &AttributeDeclaration,
     faults: &mut Faults,
-) -> Option<Vec<String>> {
+) -> Option<Vec<Option<String>>> {
+    if cursor.is_null() {
+        return Some(vec![None]);
+    }
     let number = cursor.number_text();
     let raw = match &number {
         Some(text) => text.as_str(),
         None => cursor.text(faults)?,
     };
     let (detail, code) = match selector(attribute, raw) {
-        Selector::Cells(texts) => return Some(texts),
-        Selector::Missing => ("a missing value selects no row", FaultCode::InvalidValue),
+        Selector::Cells(texts) => return Some(texts.into_iter().map(Some).collect()),
+        Selector::Missing => return Some(vec![None]),
         Selector::Invalid => (
             "the value is not of the column's type",
             FaultCode::InvalidValue,

@@ -12,11 +12,13 @@ use super::extract::{AttributePath, Put};
 use super::failures::{ReadFailures, WriteFailures};
 use super::problem::Problem;
 use super::query::{FromQuery, Parameters, Query};
+use super::submission::warning;
 use crate::anonymize::hierarchy::{Hierarchy, Uncovered};
 use crate::anonymize::table::Schema;
 use crate::declaration::{DatasetDeclaration, HierarchyDeclaration, TaxonomyNode};
 use crate::fault::{Fault, FaultCode};
-use crate::job::Dataset;
+use crate::ingest::Warning;
+use crate::job::{Dataset, PageRequest};
 
 /// Values shown where the caller names none.
 const SHOWN: usize = 100;
@@ -52,6 +54,15 @@ pub(super) struct ValuePreview {
     /// Why it has no place: `missing`, `out_of_range` or `invalid`.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<&'static str>,
+}
+
+/// A dataset whose hierarchy was exchanged.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ReplacedView {
+    #[serde(flatten)]
+    dataset: DatasetView,
+    /// What the caller should know: `series_keep_hierarchy` where series of the dataset go on with the old one.
+    warnings: Vec<Warning>,
 }
 
 /// Which values.
@@ -196,12 +207,12 @@ fn leaves(nodes: &[TaxonomyNode], values: &mut Vec<String>) {
         ("attribute" = String, Path, description = "Name of the column")),
     request_body(content = HierarchyDeclaration, description = "The hierarchy",
         example = json!({"kind": "table", "text": "A;low;*\nB;low;*\nC;high;*"})),
-    responses((status = 200, body = DatasetView, description = "In force"), WriteFailures))]
+    responses((status = 200, body = ReplacedView, description = "In force"), WriteFailures))]
 pub(super) async fn replace_hierarchy(
     State(app): State<App>,
     path: AttributePath,
     Put(body): Put,
-) -> Result<axum::Json<DatasetView>, Problem> {
+) -> Result<axum::Json<ReplacedView>, Problem> {
     let store = &app.services.store;
     let dataset = store.dataset(path.dataset_id).await?;
     let declaration = with_hierarchy(&dataset.declaration, &path.attribute, body)?;
@@ -212,7 +223,20 @@ pub(super) async fn replace_hierarchy(
         .await?;
     covers(hierarchy, &values, &path.attribute)?;
     let replaced = store.replace_hierarchy(path.dataset_id, &declaration, &path.attribute, None);
-    Ok(axum::Json(DatasetView::of(&replaced.await?)?))
+    let replaced = replaced.await?;
+    let first = PageRequest {
+        limit: 1,
+        cursor: None,
+    };
+    let series = store.list_series(Some(path.dataset_id), &first).await?;
+    let detail = "series of this dataset keep the hierarchy that was in force when they began: a later batch with a value \
+                  that only the new one places stops them";
+    let kept = series.items.iter();
+    let kept = kept.map(|_| warning("series_keep_hierarchy", Some(&path.attribute), detail));
+    Ok(axum::Json(ReplacedView {
+        dataset: DatasetView::of(&replaced)?,
+        warnings: kept.collect(),
+    }))
 }
 
 /// The declaration with one hierarchy exchanged, checked as if it were declared anew.

@@ -266,6 +266,7 @@ impl From<store::Error> for Problem {
                 "no database connection became free in time; try again",
             ),
             broken @ (Error::LeaseLost
+            | Error::Unplaced { .. }
             | Error::Sealed(_)
             | Error::Form(_)
             | Error::Database { .. }) => Self::internal(broken),

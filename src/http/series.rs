@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -18,9 +18,9 @@ use super::once::Answered;
 use super::problem::Problem;
 use super::query::{FromQuery, Nothing, Parameters, Query};
 use crate::anonymize::series::unsuitable;
-use crate::declaration::{DatasetDeclaration, SeriesDemand, take_dataset_id};
+use crate::declaration::{DatasetDeclaration, PrivacyModel, SeriesDemand, take_dataset_id};
 use crate::fault::{Fault, FaultCode};
-use crate::job::{PageRequest, ReleaseRecord, Series};
+use crate::job::{PageRequest, ReleaseRecord, Series, Stopped};
 use crate::series::labels;
 
 /// A series.
@@ -45,6 +45,11 @@ pub(super) struct SeriesView {
     oldest_pending: Option<u32>,
     /// Sequence of the last batch applied.
     through_batch: u32,
+    /// Of the suppressed rows, those that were released and are withheld for good, because part of their group was erased.
+    withheld: u64,
+    /// The batch that it cannot apply, with all later ones, because a value has no place in the hierarchies that it keeps;
+    /// null if none. Erase the rows that hold the value, or begin another series.
+    stopped: Option<Stopped>,
     /// When begun.
     created_at: DateTime<Utc>,
     /// When last updated.
@@ -130,6 +135,8 @@ impl SeriesView {
             classes: counts.classes,
             oldest_pending: series.oldest_pending,
             through_batch: series.through_batch,
+            withheld: series.withheld,
+            stopped: series.stopped.clone(),
             created_at: series.created_at,
             updated_at: series.updated_at,
         }
@@ -179,9 +186,12 @@ impl FromQuery for SeriesQuery {
 /// One policy is kept up to date over the growing dataset. The answer is the job of the first release, made of all
 /// batches so far; every later batch and every deletion queues an update, which yields the next release or none. Each
 /// release, and whatever releases are combined, satisfies the models: rows of one history are published together, and
-/// every such group satisfies the models by itself. Not covered: knowledge of other persons' sensitive values, changed
-/// sensitive values of a person, and what the choice of the policy itself tells. Nor is a person with rows in several
-/// batches, for whoever knows that their sensitive value stays the same, or another series or release over the same rows.
+/// every such group satisfies the models by itself. Where the dataset declares a subject, the history is that of the
+/// subject with all its rows, unless `guard` is `rows`: further rows of persons who are in a release already are
+/// released together with those of others who were in the same groups, so they wait more often, and nothing more is
+/// released of a person of whom a released row was erased. Not covered: knowledge of other persons' sensitive values,
+/// changed sensitive values of a person, how many rows a person has in one class, what the choice of the policy itself
+/// tells, and other series or releases over the same rows (the job then bears the warning `releases_overlap`).
 /// Rows that cannot be released safely yet are pending. The series keeps the hierarchies that are in force when it begins.
 #[utoipa::path(post, path = "/v1/series", tag = "series",
     params(("Idempotency-Key" = Option<String>, Header, description = "Any string up to 255 characters")),
@@ -239,19 +249,35 @@ fn parse(
     body: &Value,
     declaration: &DatasetDeclaration,
 ) -> Result<(String, SeriesDemand), Problem> {
-    let (name, demand) = SeriesDemand::parse(body, declaration).map_err(Problem::faults)?;
+    let parsed = SeriesDemand::parse(body, declaration);
     let has_subject = declaration.attributes.iter().any(|found| found.subject);
-    let faults = unsuitable(&demand.privacy, has_subject);
-    let faults = faults.into_iter().map(|(position, why)| {
+    // What is wrong elsewhere does not keep the models from being read.
+    let models = match &parsed {
+        Ok((_, demand)) => demand.privacy.clone(),
+        Err(_) => models_alone(body, declaration),
+    };
+    let unsuitable = unsuitable(&models, has_subject).into_iter();
+    let unsuitable = unsuitable.map(|(position, why)| {
         let pointer = format!("/privacy/{position}/model");
         Fault::at(pointer, FaultCode::NotSupported, why)
     });
-    let faults: Vec<Fault> = faults.collect();
-    if faults.is_empty() {
-        Ok((name, demand))
-    } else {
-        Err(Problem::faults(faults))
+    let mut faults: Vec<Fault> = unsuitable.collect();
+    match parsed {
+        Ok(demand) if faults.is_empty() => Ok(demand),
+        Ok(_) => Err(Problem::faults(faults)),
+        Err(mut found) => {
+            found.append(&mut faults);
+            Err(Problem::faults(found))
+        }
     }
+}
+
+/// The models of a demand in which something else is wrong; none if they are wrong themselves.
+fn models_alone(body: &Value, declaration: &DatasetDeclaration) -> Vec<PrivacyModel> {
+    let privacy = body.get("privacy").cloned().unwrap_or_default();
+    let alone = json!({ "name": "models", "privacy": privacy });
+    SeriesDemand::parse(&alone, declaration)
+        .map_or_else(|_| Vec::new(), |(_, demand)| demand.privacy)
 }
 
 /// Lists series, newest first.

@@ -123,7 +123,7 @@ fn exceeds(decimal: &str, limit: u64) -> bool {
     decimal.parse::<u64>().map_or(true, |size| size > limit)
 }
 
-fn warning(code: &str, column: Option<&str>, detail: impl Into<String>) -> Warning {
+pub(super) fn warning(code: &str, column: Option<&str>, detail: impl Into<String>) -> Warning {
     Warning {
         code: code.to_owned(),
         detail: detail.into(),

@@ -279,10 +279,23 @@ pub struct Series {
     pub counts: Counts,
     /// Updates that the oldest waiting row has seen since it arrived.
     pub oldest_pending: Option<u32>,
+    /// Of the suppressed rows, those withheld for good.
+    pub withheld: u64,
+    /// The batch that it cannot apply.
+    pub stopped: Option<Stopped>,
     /// When begun.
     pub created_at: DateTime<Utc>,
     /// When last updated.
     pub updated_at: DateTime<Utc>,
+}
+
+/// A batch that a series cannot apply, with all later ones.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Stopped {
+    /// Its sequence.
+    pub batch: u32,
+    /// Column with a value that the hierarchies of the series do not place.
+    pub column: String,
 }
 
 /// An erasure. Says how much, never whom.

@@ -1,6 +1,6 @@
 //! One update: what came is applied, what changes is checked, and the release is made ready for the log.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use uuid::Uuid;
@@ -14,6 +14,7 @@ use crate::anonymize::table::Schema;
 use crate::anonymize::verify::{self, VerificationFailure};
 use crate::anonymize::{Observer, Progress};
 use crate::declaration::{Role, Score, SeriesDemand, SeriesGuard};
+use crate::ingest::Warning;
 use crate::job::{
     Job, JobOutcome, JobSpec, Lease, ReleaseConfiguration, ReleaseRecord, SeriesPlace,
 };
@@ -30,12 +31,6 @@ pub enum Error {
     /// Nobody wants the answer any more.
     #[error("the update was told to stop")]
     Stopped,
-    /// A value that the hierarchies of the series do not place.
-    #[error("column `{column}` has values that the hierarchy of the series does not place")]
-    Uncovered {
-        /// Column.
-        column: String,
-    },
     /// The step failed its check.
     #[error(transparent)]
     Verification(#[from] VerificationFailure),
@@ -95,7 +90,6 @@ fn decide(
         now,
     } = input;
     let demand = &series.demand;
-    covered(&schema, &events.added)?;
     let before = state.unwrap_or_else(|| State {
         cuts: first_cuts(
             &schema,
@@ -119,8 +113,9 @@ fn decide(
     );
     checked?;
     note(0.9, "storing")?;
+    let warnings = warnings(&before, &state);
     if !step.is_release {
-        return Ok(without_release(state));
+        return Ok(without_release(state, warnings));
     }
     let cuts = state.released_nodes();
     let record = record(&series, &schema, &state, &step, parent);
@@ -142,6 +137,7 @@ fn decide(
         outcome: JobOutcome::Released,
         reason: None,
         release: Some(release),
+        warnings,
     })
 }
 
@@ -159,26 +155,24 @@ fn settings(demand: &SeriesDemand) -> Settings {
     }
 }
 
-/// Whether the hierarchies of the series place every new value: those of the dataset may be others by now.
-fn covered(schema: &Schema, rows: &[series::SeriesRow]) -> Result<(), Error> {
-    for (index, position) in schema.quasi_identifiers().into_iter().enumerate() {
-        let attribute = &schema.attributes()[position];
-        let Some(hierarchy) = &attribute.hierarchy else {
-            continue;
-        };
-        let values: BTreeSet<&str> = rows
-            .iter()
-            .filter_map(|row| row.quasi.get(index)?.as_deref())
-            .collect();
-        if values.iter().any(|value| hierarchy.covers(value).is_err()) {
-            let column = attribute.declaration.name.clone();
-            return Err(Error::Uncovered { column });
-        }
+/// Says how many rows are withheld that nobody asked to erase.
+fn warnings(before: &State, after: &State) -> Vec<Warning> {
+    let rows = after.withheld().saturating_sub(before.withheld());
+    if rows == 0 {
+        return Vec::new();
     }
-    Ok(())
+    let detail = format!(
+        "{rows} rows that were not erased are withheld from all later releases: what left or what stayed of their groups \
+         would have been too small"
+    );
+    vec![Warning {
+        code: "rows_withheld".to_owned(),
+        detail,
+        column: None,
+    }]
 }
 
-fn without_release(state: State) -> SeriesAnswer {
+fn without_release(state: State, warnings: Vec<Warning>) -> SeriesAnswer {
     let counts = state.counts;
     let (outcome, reason) = if state.version == 0 {
         let detail = format!(
@@ -195,6 +189,7 @@ fn without_release(state: State) -> SeriesAnswer {
         outcome,
         reason,
         release: None,
+        warnings,
     }
 }
 

@@ -29,8 +29,8 @@ const ADD_DISTINCT_VALUES: Statement = statement!("add_distinct_values");
 pub enum Selection {
     /// All rows of these subjects, in any spelling.
     Subjects(Vec<String>),
-    /// Rows that hold, in each of these attributes (by position), one of these texts.
-    Cells(Vec<(usize, Vec<String>)>),
+    /// Rows that hold, in each of these attributes (by position), one of these texts; `None` is missing.
+    Cells(Vec<(usize, Vec<Option<String>>)>),
 }
 
 #[derive(sqlx::FromRow)]

@@ -53,6 +53,9 @@ pub(super) enum Held {
     SubjectTokens(usize),
 }
 
+/// Texts of which a cell must be one; `None` is missing.
+type Wanted = Arc<HashSet<Option<String>>>;
+
 /// A deletion under way.
 pub(super) struct Eraser<'c> {
     connection: &'c mut PgConnection,
@@ -150,14 +153,15 @@ impl<'c> Eraser<'c> {
         Ok(erased)
     }
 
-    fn wanted(&self, selection: &Selection) -> Vec<(Held, Arc<HashSet<String>>)> {
+    fn wanted(&self, selection: &Selection) -> Vec<(Held, Wanted)> {
         match selection {
             Selection::Subjects(subjects) => {
                 let tokens = subjects.iter();
-                let tokens = tokens.map(|subject| hex::encode(self.tokens.subject_token(subject)));
+                let tokens =
+                    tokens.map(|subject| Some(hex::encode(self.tokens.subject_token(subject))));
                 let mut held = self.counted.iter();
                 let held = held.find(|held| matches!(held, Held::SubjectTokens(_)));
-                let tokens: Arc<HashSet<String>> = Arc::new(tokens.collect());
+                let tokens: Wanted = Arc::new(tokens.collect());
                 held.map(|held| (*held, tokens)).into_iter().collect()
             }
             Selection::Cells(cells) => {
@@ -175,12 +179,12 @@ impl<'c> Eraser<'c> {
     async fn matching(
         &mut self,
         batch: &BatchChunksRow,
-        wanted: &[(Held, Arc<HashSet<String>>)],
+        wanted: &[(Held, Wanted)],
     ) -> Result<Vec<u64>, Error> {
         let mut matching: Option<BTreeSet<u64>> = None;
         for index in 0..self.partitions.len() {
             let columns = self.partitions[index].columns.iter();
-            let here: Vec<(usize, Arc<HashSet<String>>)> = wanted
+            let here: Vec<(usize, Wanted)> = wanted
                 .iter()
                 .filter_map(|(held, texts)| {
                     let column = columns.clone().position(|column| column == held)?;
@@ -197,7 +201,7 @@ impl<'c> Eraser<'c> {
                 let rows = (0..block.rows).filter(|&row| {
                     here.iter().all(|(column, texts)| {
                         let cell = block.columns[*column].cell(row);
-                        cell.is_some_and(|cell| texts.contains(cell))
+                        texts.contains(&cell.map(str::to_owned))
                     })
                 });
                 found.extend(rows.map(|row| first + row as u64));
@@ -208,7 +212,16 @@ impl<'c> Eraser<'c> {
                 Some(before) => before.intersection(&found).copied().collect(),
             });
         }
-        Ok(matching.unwrap_or_default().into_iter().collect())
+        let mut matching = matching.unwrap_or_default();
+        if wanted.iter().any(|(_, texts)| texts.contains(&None)) {
+            // What was erased before looks like missing cells.
+            let erased =
+                erasure::erased_places(&mut *self.connection, self.dataset_id, batch.sequence);
+            for row in erased.await? {
+                matching.remove(&row);
+            }
+        }
+        Ok(matching.into_iter().collect())
     }
 
     /// Erases rows of a batch from all partitions.

@@ -9,6 +9,21 @@ use crate::anonymize::table::{Block, BlockBuilder, BlockColumn};
 const LIST_ERASED_ROWS: Statement = statement!("list_erased_rows");
 const COUNT_DELETIONS: Statement = statement!("count_deletions");
 
+/// Erased places of a batch (by its sequence), ascending.
+pub(super) async fn erased_places(
+    executor: impl sqlx::PgExecutor<'_>,
+    dataset_id: Uuid,
+    batch: i32,
+) -> Result<Vec<u64>, Error> {
+    let rows: Vec<i64> = sqlx::query_scalar(LIST_ERASED_ROWS.text)
+        .bind(dataset_id)
+        .bind(batch)
+        .fetch_all(executor)
+        .await
+        .map_err(LIST_ERASED_ROWS.failed())?;
+    Ok(rows.into_iter().map(count).collect())
+}
+
 impl Store {
     /// Erased places of a batch, ascending.
     pub(super) async fn erased_rows(
@@ -16,13 +31,7 @@ impl Store {
         dataset_id: Uuid,
         batch: u32,
     ) -> Result<Vec<u64>, Error> {
-        let rows: Vec<i64> = sqlx::query_scalar(LIST_ERASED_ROWS.text)
-            .bind(dataset_id)
-            .bind(small_stored(batch))
-            .fetch_all(&self.pool)
-            .await
-            .map_err(LIST_ERASED_ROWS.failed())?;
-        Ok(rows.into_iter().map(count).collect())
+        erased_places(&self.pool, dataset_id, small_stored(batch)).await
     }
 
     /// Deletions so far. A reader that finds the same number before and after has read no row that was half erased.

@@ -33,6 +33,12 @@ pub enum Error {
     /// The job has no front yet, or failed or was cancelled.
     #[error("the job has no front")]
     FrontNotReady,
+    /// A batch has a value that the hierarchies of a series do not place.
+    #[error("column `{column}` has values that the hierarchy of the series does not place")]
+    Unplaced {
+        /// Column.
+        column: String,
+    },
     /// The lease is not held (any more).
     #[error("the lease is lost")]
     LeaseLost,

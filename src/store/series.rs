@@ -12,12 +12,14 @@ use super::statement::{Statement, count, json, small_count, small_stored, statem
 use super::{Error, NewJob, Store, commit, datasets, jobs, once};
 use crate::anonymize::series::{Counts, NodeKey, State};
 use crate::declaration::{DatasetDeclaration, SeriesDemand};
-use crate::job::{Answer, Job, JobSpec, Once, Page, PageRequest, QueuedUpdate, Series};
+use crate::ingest::Warning;
+use crate::job::{Answer, Job, JobSpec, Once, Page, PageRequest, QueuedUpdate, Series, Stopped};
 use crate::vault::{Purpose, SeriesPart};
 
 const INSERT_SERIES: Statement = statement!("insert_series");
 const FIND_SERIES: Statement = statement!("find_series");
 const LIST_SERIES: Statement = statement!("list_series");
+const COUNT_SUCCESSIVE_RELEASES: Statement = statement!("count_successive_releases");
 const LIST_SERIES_OF_DATASET: Statement = statement!("list_series_of_dataset");
 
 /// A series in the database.
@@ -38,6 +40,9 @@ pub(super) struct SeriesRow {
     suppressed: i64,
     classes: i64,
     oldest_pending: Option<i32>,
+    withheld: i64,
+    stopped_batch: Option<i32>,
+    stopped_column: Option<String>,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
 }
@@ -62,6 +67,14 @@ impl SeriesRow {
                 classes: count(self.classes),
             },
             oldest_pending: self.oldest_pending.map(small_count),
+            withheld: count(self.withheld),
+            stopped: self
+                .stopped_batch
+                .zip(self.stopped_column)
+                .map(|(batch, column)| Stopped {
+                    batch: small_count(batch),
+                    column,
+                }),
             created_at: self.created_at,
             updated_at: self.updated_at,
         };
@@ -105,6 +118,22 @@ pub(super) async fn queue_updates(
         updates.push(QueuedUpdate { series_id, job_id });
     }
     Ok(updates)
+}
+
+/// Other releases of the same rows are not compared with those of a series (algorithms.md C.7).
+fn overlap((series, releases): (i64, i64)) -> Vec<Warning> {
+    if series == 0 && releases == 0 {
+        return Vec::new();
+    }
+    let detail = format!(
+        "{series} other series and {releases} releases hold rows of this dataset: whoever has two of them can combine \
+         them, and what a series promises is promised of its own releases only"
+    );
+    vec![Warning {
+        code: "releases_overlap".to_owned(),
+        detail,
+        column: None,
+    }]
 }
 
 fn update_job(dataset_id: Uuid, spec: JobSpec, max_attempts: u32) -> NewJob {
@@ -157,7 +186,14 @@ impl Store {
             through_batch: locked.batches,
             through_deletion: locked.deletions,
         };
-        let job = update_job(dataset_id, spec, max_attempts);
+        let mut job = update_job(dataset_id, spec, max_attempts);
+        let others: (i64, i64) = sqlx::query_as(COUNT_SUCCESSIVE_RELEASES.text)
+            .bind(dataset_id)
+            .bind(series_id)
+            .fetch_one(&mut *transaction)
+            .await
+            .map_err(COUNT_SUCCESSIVE_RELEASES.failed())?;
+        job.warnings = overlap(others);
         let job_id = jobs::insert(&mut transaction, &job).await?;
         let answer = answer(&jobs::find(&mut transaction, job_id).await?);
         once::answered(&mut transaction, once, Some(dataset_id), &answer).await?;

@@ -3,7 +3,7 @@
 //! Whatever breaks in between, nothing has changed: index, log, state, release and job change together or not at all.
 //! What is decided is decided elsewhere, by pure code on a thread that may block.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 use uuid::Uuid;
 
 use super::jobs::JobRow;
-use super::series::{SeriesRow, open_state};
+use super::series::{SeriesRow as StoredSeries, open_state};
 use super::series_codec::encode_state;
 use super::series_index::PgIndex;
 use super::series_log;
@@ -21,11 +21,14 @@ use super::series_sealed::SeriesKeys;
 use super::statement::{Statement, json, small_count, small_stored, statement, stored};
 use super::{Error, Store, datasets, maintenance};
 use crate::anonymize::report::Reason;
-use crate::anonymize::series::{Events, RowId, State, Value};
+use crate::anonymize::series::{Events, RowId, SeriesRow, State, Value};
 use crate::anonymize::table::Schema;
-use crate::job::{BatchRecord, Job, JobOutcome, Lease, ReleaseRecord, Series};
+use crate::ingest::Warning;
+use crate::job::{BatchRecord, Job, JobOutcome, Lease, ReleaseRecord, Series, Stopped};
 use crate::vault::SeriesPart;
 
+const CLEAR_SERIES: Statement = statement!("clear_series");
+const STOP_SERIES: Statement = statement!("stop_series");
 const LOCK_SERIES: Statement = statement!("lock_series");
 const UPDATE_SERIES: Statement = statement!("update_series");
 const LIST_ERASED_SINCE: Statement = statement!("list_erased_since");
@@ -62,16 +65,30 @@ pub struct SeriesAnswer {
     pub reason: Option<Reason>,
     /// The release, if there is one.
     pub release: Option<SeriesRelease>,
+    /// What the caller of the job should know.
+    pub warnings: Vec<Warning>,
 }
 
 impl Store {
+    async fn stop_series(&self, series_id: Uuid, stopped: &Stopped) -> Result<(), Error> {
+        sqlx::query(STOP_SERIES.text)
+            .bind(series_id)
+            .bind(small_stored(stopped.batch))
+            .bind(&stopped.column)
+            .execute(&self.pool)
+            .await
+            .map_err(STOP_SERIES.failed())?;
+        Ok(())
+    }
+
     /// Applies everything up to a batch and a deletion that a series has not applied, and ends the job.
     ///
     /// `decide` runs on a thread that may block, within the transaction. An update that finds everything applied ends
-    /// as unchanged without asking it.
+    /// as unchanged without asking it. A batch with a value that the series' hierarchies do not place stops it there: what
+    /// came before and all deletions are applied.
     ///
     /// # Errors
-    /// [`Error::LeaseLost`] if the lease is not held or the job is to be cancelled, [`Error::NotFound`]; the index's and
+    /// [`Error::Unplaced`] if nothing can be applied before such a batch; [`Error::LeaseLost`] if the lease is not held or the job is to be cancelled, [`Error::NotFound`]; the index's and
     /// the database's; whatever `decide` gives. Nothing has changed then.
     pub async fn update_series<E, D>(
         &self,
@@ -113,18 +130,40 @@ impl Store {
         let (series, sealed) = runtime.block_on(lock(&mut transaction, lease, keys.series_id))?;
         if through_batch <= series.through_batch && through_deletion <= series.through_deletion {
             let done = (JobOutcome::Unchanged, None, None);
-            let job = runtime.block_on(finish(&mut transaction, lease, done))?;
+            let job = runtime.block_on(finish(&mut transaction, lease, done, &[]))?;
             runtime.block_on(super::commit(transaction))?;
             return Ok(job);
         }
-        let through = (
+        let mut through = (
             through_batch.max(series.through_batch),
             through_deletion.max(series.through_deletion),
         );
         let schema = datasets::compile(&series.declaration)?;
-        let state = open_state(&series, sealed.as_deref(), keys)?;
-        let added = self.series_rows(series.dataset_id, &schema, series.through_batch, through.0);
-        let added = runtime.block_on(added)?;
+        let mut state = open_state(&series, sealed.as_deref(), keys)?;
+        let mut after = series.through_batch;
+        if series.version == 0 && state.is_some() {
+            // Nothing is out: it begins anew, so that its first cuts suit all rows that there are by now.
+            let cleared = sqlx::query(CLEAR_SERIES.text)
+                .bind(series.series_id)
+                .execute(&mut *transaction);
+            let cleared = runtime.block_on(cleared);
+            cleared.map_err(CLEAR_SERIES.failed())?;
+            (state, after) = (None, 0);
+        }
+        let added = self.series_rows(series.dataset_id, &schema, after, through.0);
+        let mut added = runtime.block_on(added)?;
+        let stopped = first_unplaced(&schema, &added);
+        if let Some(stopped) = &stopped {
+            through.0 = stopped.batch - 1;
+            added.retain(|row| row.id.batch < stopped.batch);
+            if through.0 <= series.through_batch && through.1 <= series.through_deletion {
+                drop(transaction);
+                runtime.block_on(self.stop_series(keys.series_id, stopped))?;
+                let column = stopped.column.clone();
+                return Err(Error::Unplaced { column }.into());
+            }
+            through.0 = through.0.max(series.through_batch);
+        }
         let erased = runtime.block_on(erased_since(&mut transaction, &series, through.1))?;
         let batches = runtime.block_on(self.batches(series.dataset_id, through.0))?;
         let parent = runtime.block_on(parent(&mut transaction, &series))?;
@@ -144,11 +183,42 @@ impl Store {
         };
         let answer = decide(&mut index, input)?;
         index.flush()?;
-        let applied = apply(&mut transaction, lease, keys, through, &answer);
+        let applied = apply(&mut transaction, lease, keys, (through, stopped), &answer);
         let job = runtime.block_on(applied)?;
         runtime.block_on(super::commit(transaction))?;
         Ok(job)
     }
+}
+
+/// The first batch with a row that the hierarchies of the series do not place: those of the dataset may be others by
+/// now. It waits with all later ones; what came before, and deletions, are applied.
+fn first_unplaced(schema: &Schema, rows: &[SeriesRow]) -> Option<Stopped> {
+    let mut first: Option<Stopped> = None;
+    for (index, position) in schema.quasi_identifiers().into_iter().enumerate() {
+        let attribute = &schema.attributes()[position];
+        let Some(hierarchy) = &attribute.hierarchy else {
+            continue;
+        };
+        let mut placed: HashMap<&str, bool> = HashMap::new();
+        for row in rows {
+            let Some(value) = row.quasi.get(index).and_then(Option::as_deref) else {
+                continue;
+            };
+            let is_placed = placed
+                .entry(value)
+                .or_insert_with(|| hierarchy.covers(value).is_ok());
+            let is_first = first
+                .as_ref()
+                .is_none_or(|found| row.id.batch < found.batch);
+            if !*is_placed && is_first {
+                first = Some(Stopped {
+                    batch: row.id.batch,
+                    column: attribute.declaration.name.clone(),
+                });
+            }
+        }
+    }
+    first
 }
 
 /// An erased row and its tuple.
@@ -176,12 +246,12 @@ async fn lock(
     if !datasets::hold(&mut *connection, lease.dataset_id).await? {
         return Err(Error::LeaseLost);
     }
-    let row: Option<SeriesRow> = sqlx::query_as(LOCK_SERIES.text)
+    let row: Option<StoredSeries> = sqlx::query_as(LOCK_SERIES.text)
         .bind(series_id)
         .fetch_optional(connection)
         .await
         .map_err(LOCK_SERIES.failed())?;
-    row.map(SeriesRow::open).ok_or(Error::NotFound("series"))
+    row.map(StoredSeries::open).ok_or(Error::NotFound("series"))
 }
 
 /// The last release.
@@ -224,7 +294,7 @@ async fn apply(
     connection: &mut PgConnection,
     lease: &Lease,
     keys: &SeriesKeys,
-    (through_batch, through_deletion): (u32, u32),
+    ((through_batch, through_deletion), stopped): ((u32, u32), Option<Stopped>),
     answer: &SeriesAnswer,
 ) -> Result<Job, Error> {
     let state = &answer.state;
@@ -246,6 +316,9 @@ async fn apply(
         .bind(stored(counts.suppressed))
         .bind(stored(counts.classes))
         .bind(oldest)
+        .bind(stored(state.withheld()))
+        .bind(stopped.as_ref().map(|stopped| small_stored(stopped.batch)))
+        .bind(stopped.map(|stopped| stopped.column))
         .execute(&mut *connection)
         .await
         .map_err(UPDATE_SERIES.failed())?;
@@ -254,13 +327,14 @@ async fn apply(
     }
     let record = answer.release.as_ref().map(|release| &release.record);
     let done = (answer.outcome, answer.reason.as_ref(), record);
-    finish(connection, lease, done).await
+    finish(connection, lease, done, &answer.warnings).await
 }
 
 async fn finish(
     connection: &mut PgConnection,
     lease: &Lease,
     (outcome, reason, record): (JobOutcome, Option<&Reason>, Option<&ReleaseRecord>),
+    warnings: &[Warning],
 ) -> Result<Job, Error> {
     let row: Option<JobRow> = sqlx::query_as(FINISH_SERIES_JOB.text)
         .bind(lease.job_id)
@@ -268,6 +342,7 @@ async fn finish(
         .bind(outcome)
         .bind(reason.map(json).transpose()?)
         .bind(record.map(|record| record.release_id))
+        .bind(json(&warnings)?)
         .fetch_optional(connection)
         .await
         .map_err(FINISH_SERIES_JOB.failed())?;

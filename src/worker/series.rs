@@ -34,7 +34,9 @@ pub(super) async fn execute(context: &Context, lease: &Lease, watch: &Arc<Watch>
 
 fn failed(error: Error, attempt: u32) -> Failed {
     match error {
-        Error::Uncovered { .. } => Failed::final_one("hierarchy_missing_values", error.to_string()),
+        Error::Store(error @ store::Error::Unplaced { .. }) => {
+            Failed::final_one("hierarchy_missing_values", error.to_string())
+        }
         Error::Verification(failure) => {
             Failed::final_one("verification_failed", failure.to_string())
         }

@@ -196,7 +196,7 @@ impl<I: Index> Updating<'_, I> {
         let (mut kept, leaving): (Vec<Group>, Vec<Group>) =
             groups.into_iter().partition(|group| group.from.is_empty());
         let histories = leaving.iter().map(|group| group.from.clone()).collect();
-        let mut places = self.places_of(&histories, |_, _| ())?;
+        let mut places = self.places_of(&histories, |_, _| false)?;
         let mut of_history: BTreeMap<History, Vec<Group>> = BTreeMap::new();
         for group in leaving {
             of_history
@@ -215,7 +215,7 @@ impl<I: Index> Updating<'_, I> {
     fn may_leave(
         &self,
         mut groups: Vec<Group>,
-        places: &Places<()>,
+        places: &Places<bool>,
         misses_someone: bool,
     ) -> Vec<Group> {
         // The largest first: the smallest are the first to stay if the rest is too small.

@@ -288,6 +288,13 @@ pub struct State {
 }
 
 impl State {
+    /// Rows that were published and are withheld for good.
+    #[must_use]
+    pub fn withheld(&self) -> u64 {
+        let overdue = self.waiting.get(&0).copied().unwrap_or(0);
+        self.counts.suppressed.saturating_sub(overdue)
+    }
+
     /// The nodes of the cuts that released rows bear, by quasi-identifier: what only waiting rows bear, is told nowhere.
     #[must_use]
     pub fn released_nodes(&self) -> Vec<Vec<NodeKey>> {

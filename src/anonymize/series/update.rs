@@ -85,9 +85,8 @@ impl<'a, I: Index> Updating<'a, I> {
             .resize_with(rules.hierarchies.len(), BTreeMap::new);
         let cuts = &mut state.cuts.specialised;
         cuts.resize_with(rules.hierarchies.len(), BTreeSet::new);
-        let overdue = state.waiting.get(&0).copied().unwrap_or(0);
         Self {
-            withheld: state.counts.suppressed.saturating_sub(overdue),
+            withheld: state.withheld(),
             index,
             rules,
             places: Places::new(&rules.hierarchies),

@@ -4,6 +4,14 @@ set state = 'succeeded',
     outcome = $3,
     reason = $4::text::json,
     release_id = $5,
+    warnings = (
+        select coalesce(json_agg(w.warning), '[]'::json)
+        from (
+            select json_array_elements(job.warnings)
+            union all
+            select json_array_elements($6::text::json)
+        ) as w (warning)
+    ),
     fraction = 1,
     phase = 'finished',
     progress_at = clock_timestamp(),

@@ -1,7 +1,8 @@
 -- lock_series: one series that this transaction alone may update until it ends.
 select
     series_id, dataset_id, name, demand, declaration, version, through_batch, through_deletion, state, received,
-    released, pending, suppressed, classes, oldest_pending, created_at, updated_at
+    released, pending, suppressed, classes, oldest_pending, withheld, stopped_batch,
+    stopped_column, created_at, updated_at
 from series
 where series_id = $1
 for no key update

@@ -10,6 +10,7 @@ mod pressure;
 mod problems;
 mod releases;
 mod series;
+mod series_guard;
 mod subtree;
 
 use std::sync::Arc;

@@ -116,6 +116,7 @@ fn answer(state: State) -> SeriesAnswer {
         outcome: JobOutcome::Unchanged,
         reason: None,
         release: None,
+        warnings: Vec::new(),
     }
 }
 
@@ -382,7 +383,7 @@ async fn erased_values_are_gone_from_every_partition(pool: PgPool) {
     });
     assert_eq!(answer.await.unwrap().body, 0);
     // Of the identity partition too: the name selects nothing any more.
-    let named = kindred::store::Selection::Cells(vec![(2, vec!["Bob".to_owned()])]);
+    let named = kindred::store::Selection::Cells(vec![(2, vec![Some("Bob".to_owned())])]);
     let answer = store.delete_rows(dataset_id, &named, None, |deletion| Answer {
         status: 200,
         location: None,
