@@ -55,6 +55,7 @@ pub enum FaultCode {
     SearchSpaceTooLarge,
     UnknownPopulation,
     PopulationMismatch,
+    TooFewRecords,
     // Any list of faults.
     MoreFaults,
 }

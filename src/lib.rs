@@ -5,6 +5,7 @@
 pub mod anonymize;
 pub mod app;
 pub mod arguments;
+pub mod attacks;
 pub mod config;
 pub mod declaration;
 pub mod fault;

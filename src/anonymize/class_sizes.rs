@@ -28,7 +28,7 @@ pub(crate) fn histogram(classes: impl Iterator<Item = (u64, u64)>) -> Vec<ClassS
 }
 
 /// The range of a size, both ends inclusive: beyond [`ALONE`] it ends at 50, 100, 200, 500, 1,000 ...
-fn range_of(size: u64) -> (u64, u64) {
+pub(crate) fn range_of(size: u64) -> (u64, u64) {
     if size <= ALONE {
         return (size, size);
     }

@@ -5,6 +5,7 @@
 //! This layer is the lowest: it knows no table, no database and no HTTP. Parsing calls up in one place, to compile
 //! hierarchies, because their faults and their level counts belong into the same answer.
 
+mod attack;
 mod cursor;
 mod dataset;
 mod date_format;
@@ -13,6 +14,7 @@ mod number;
 mod object;
 mod words;
 
+pub use attack::{AttackDemand, UndeclaredDemand};
 pub use cursor::{Cursor, take_dataset_id};
 pub use dataset::{
     AttributeDeclaration, DatasetDeclaration, DateLevel, HierarchyDeclaration, Role, TaxonomyNode,

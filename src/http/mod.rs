@@ -4,6 +4,7 @@
 //! [`problem::Problem`]. Views are separate from what is stored, so the contract changes only where it is written.
 
 mod anonymize;
+mod attacks;
 mod batches;
 mod body;
 mod changes;
@@ -104,6 +105,7 @@ fn lasting() -> OpenApiRouter<App> {
         .routes(routes!(deletions::delete_rows, deletions::list_deletions))
         .routes(routes!(releases::read_release))
         .routes(routes!(releases::download_release))
+        .routes(routes!(attacks::attack_release))
         .routes(routes!(anonymize::anonymize))
 }
 

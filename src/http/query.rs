@@ -34,6 +34,15 @@ impl Parameters {
         })
     }
 
+    /// Notes faults of a body that parameters stand for.
+    pub(super) fn refuse_fields(&mut self, faults: Vec<Fault>) {
+        let below = |fault: Fault| Fault {
+            pointer: format!("/query{}", fault.pointer),
+            ..fault
+        };
+        self.faults.extend(faults.into_iter().map(below));
+    }
+
     /// Notes a fault of a parameter.
     pub(super) fn refuse(&mut self, name: &str, code: FaultCode, detail: impl Into<String>) {
         let pointer = format!("/query/{name}");

@@ -31,6 +31,8 @@ pub(super) struct Cells<'a> {
     abandoned: bool,
     /// What is wrong so far.
     pub(super) log: FaultLog,
+    /// Declared columns that the upload lacks, where it may.
+    pub(super) absent: Option<Vec<String>>,
 }
 
 impl<'a> Cells<'a> {
@@ -53,6 +55,15 @@ impl<'a> Cells<'a> {
             take,
             abandoned: false,
             log: FaultLog::default(),
+            absent: None,
+        }
+    }
+
+    /// A declared column that the upload does not have: a fault, unless it may lack columns.
+    pub(super) fn lacks(&mut self, name: String, hint: &str, place: Place) {
+        match &mut self.absent {
+            Some(absent) => absent.push(name),
+            None => self.log.name(FaultCode::MissingColumns, &name, hint, place),
         }
     }
 

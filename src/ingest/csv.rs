@@ -275,9 +275,7 @@ fn columns(names: &[String], cells: &mut Cells<'_>, place: Place) -> Vec<Option<
         .map(ToOwned::to_owned)
         .collect();
     for name in missing {
-        cells
-            .log
-            .name(FaultCode::MissingColumns, &name, &hint, place);
+        cells.lacks(name, &hint, place);
     }
     columns
 }

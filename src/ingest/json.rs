@@ -277,9 +277,7 @@ impl Objects {
             .collect();
         if cells.rows() > 0 {
             for name in missing {
-                cells
-                    .log
-                    .name(FaultCode::MissingColumns, &name, "", Place::default());
+                cells.lacks(name, "", Place::default());
             }
         }
     }

@@ -103,18 +103,46 @@ pub fn ingest(
     options: &Options<'_>,
     take: &mut dyn FnMut(Block) -> bool,
 ) -> Result<Summary, Rejected> {
-    let charset = options.charset.map_or("UTF-8", encoding_rs::Encoding::name);
-    let text = decode::Text::new(reader, options.charset);
     let mut cells = cells::Cells::new(options, take);
-    match options.format {
-        Format::Csv { delimiter } => csv::read(text, delimiter, charset, &mut cells)?,
-        Format::Json => json::read_array(text, charset, &mut cells)?,
-        Format::Ndjson => json::read_lines(text, charset, &mut cells)?,
-    }
+    read(reader, options, &mut cells)?;
     match cells.finish() {
         Ok(Some(summary)) => Ok(summary),
         Ok(None) => Err(Rejected::Abandoned),
         Err(faults) => Err(Rejected::Faults(faults)),
+    }
+}
+
+/// The same for rows that may lack declared columns: their cells are missing, and the names of these columns are given.
+///
+/// # Errors
+/// As of [`ingest`].
+pub fn ingest_some(
+    reader: impl Read,
+    options: &Options<'_>,
+    take: &mut dyn FnMut(Block) -> bool,
+) -> Result<Vec<String>, Rejected> {
+    let mut cells = cells::Cells::new(options, take);
+    cells.absent = Some(Vec::new());
+    read(reader, options, &mut cells)?;
+    let absent = cells.absent.take();
+    match cells.finish() {
+        Ok(Some(_)) => Ok(absent.unwrap_or_default()),
+        Ok(None) => Err(Rejected::Abandoned),
+        Err(faults) => Err(Rejected::Faults(faults)),
+    }
+}
+
+fn read(
+    reader: impl Read,
+    options: &Options<'_>,
+    cells: &mut cells::Cells<'_>,
+) -> Result<(), Rejected> {
+    let charset = options.charset.map_or("UTF-8", encoding_rs::Encoding::name);
+    let text = decode::Text::new(reader, options.charset);
+    match options.format {
+        Format::Csv { delimiter } => csv::read(text, delimiter, charset, cells),
+        Format::Json => json::read_array(text, charset, cells),
+        Format::Ndjson => json::read_lines(text, charset, cells),
     }
 }
 

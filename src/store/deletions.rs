@@ -100,6 +100,21 @@ impl Store {
         Ok(answer)
     }
 
+    /// Tokens of subjects, in the form that [`Store::load_table`] gives them: whoever names a subject can find it, nobody
+    /// can read it back.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] without the dataset; the database's.
+    pub async fn subject_tokens(
+        &self,
+        dataset_id: Uuid,
+        subjects: impl Iterator<Item = &str>,
+    ) -> Result<Vec<String>, Error> {
+        let key = self.data_key(dataset_id, Purpose::Token).await?;
+        let tokens = subjects.map(|subject| hex::encode(key.subject_token(subject)));
+        Ok(tokens.collect())
+    }
+
     /// Deletions of a dataset, first to last.
     ///
     /// # Errors

@@ -15,6 +15,8 @@ pub enum Known {
     Code(u32),
     /// That the number lies between two ends, both included.
     Between(f64, f64),
+    /// That the code lies between two codes, both included: a number up to an error, where codes are in order of value.
+    Codes(u32, u32),
 }
 
 impl Known {
@@ -35,7 +37,13 @@ impl Known {
             (Self::Between(least, most), Region::Interval { low, high, .. }) => {
                 least <= high && most >= low
             }
-            (Self::Between(..), Region::Values(_)) => false,
+            (Self::Codes(least, most), Region::Values(codes)) => {
+                let next = codes.partition_point(|code| code < least);
+                codes.get(next).is_some_and(|code| code <= most)
+            }
+            (Self::Between(..), Region::Values(_)) | (Self::Codes(..), Region::Interval { .. }) => {
+                false
+            }
         }
     }
 
@@ -45,6 +53,7 @@ impl Known {
             Self::Nothing => (0, 0, 0),
             Self::Code(code) => (1, u64::from(*code), 0),
             Self::Between(least, most) => (2, least.to_bits(), most.to_bits()),
+            Self::Codes(least, most) => (3, u64::from(*least), u64::from(*most)),
         }
     }
 }

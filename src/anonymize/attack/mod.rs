@@ -3,8 +3,16 @@
 //! Everything here is a function of classes: their sizes, their values, and the regions that a release states for them.
 //! Attacks on centroids, which need the distances, are in [`crate::anonymize::clusters::record_linkage`].
 
+mod assess;
 pub mod inference;
 pub mod known;
+mod labels;
 pub mod linkage;
+mod reader;
+pub mod report;
 pub mod simulation;
+mod targets;
 pub mod undeclared;
+
+pub use assess::{Scene, assess};
+pub use targets::People;

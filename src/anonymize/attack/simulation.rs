@@ -9,6 +9,10 @@ use super::known::{Known, Released, Target};
 pub struct Simulation {
     /// People.
     pub targets: u64,
+    /// Of them, those whose own class is known.
+    pub members: u64,
+    /// Of them, those whose sensitive value is known.
+    pub asked: u64,
     /// Match set sizes in rows and how many people have them, ascending; 0: no class is compatible.
     pub match_sizes: Vec<(u64, u64)>,
     /// Share of people with a match set of 1 to k - 1 rows.
@@ -73,14 +77,17 @@ impl<'a> Linker<'a> {
             .map(|target| self.outcome(target, attributes))
             .collect();
         let people = outcomes.len() as f64;
-        let count = |wanted: &dyn Fn(&Outcome) -> bool| {
-            outcomes.iter().filter(|outcome| wanted(outcome)).count() as f64
+        let number = |wanted: &dyn Fn(&Outcome) -> bool| {
+            outcomes.iter().filter(|outcome| wanted(outcome)).count() as u64
         };
+        let count = |wanted: &dyn Fn(&Outcome) -> bool| number(wanted) as f64;
         let share = |wanted: &dyn Fn(&Outcome) -> bool| count(wanted) / people.max(1.0);
-        let members = count(&|outcome| outcome.own.is_some());
+        let known_members = number(&|outcome| outcome.own.is_some());
+        let members = known_members as f64;
         let chances = outcomes.iter().filter(|outcome| outcome.own == Some(true));
         let chances: f64 = chances.map(|outcome| 1.0 / outcome.rows as f64).sum();
-        let asked = count(&|outcome| outcome.guess.is_some());
+        let known_values = number(&|outcome| outcome.guess.is_some());
+        let asked = known_values as f64;
         let right = |place: usize| {
             count(&|outcome| outcome.guess.is_some_and(|guess| guess[place])) / asked.max(1.0)
         };
@@ -89,6 +96,8 @@ impl<'a> Linker<'a> {
         let runs = sizes.chunk_by(|left, right| left == right);
         Simulation {
             targets: outcomes.len() as u64,
+            members: known_members,
+            asked: known_values,
             match_sizes: runs.map(|run| (run[0], run.len() as u64)).collect(),
             below_k: share(&|outcome| outcome.rows > 0 && outcome.rows < self.k),
             unique: share(&|outcome| outcome.rows == 1),

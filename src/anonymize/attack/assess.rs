@@ -1,0 +1,261 @@
+//! All attacks on one release.
+
+use super::inference::{Values, joint};
+use super::known::{Released, Target};
+use super::labels::Labels;
+use super::linkage::linkage;
+use super::reader::Classes;
+use super::report::{
+    AttackReport, Counted, InferenceReport, KnowledgeReport, SimulationReport, UndeclaredColumn,
+    UndeclaredReport,
+};
+use super::simulation::{Linker, Simulation};
+use super::targets::{People, Search};
+use super::undeclared::undeclared;
+use crate::anonymize::clusters::extent::Region;
+use crate::anonymize::table::{Schema, Table};
+use crate::declaration::{AttackDemand, Role};
+use crate::fault::{Fault, FaultCode};
+
+/// Thresholds of skewness.
+const SKEWED: [f64; 4] = [0.5, 0.75, 0.9, 0.99];
+/// Share of rows that a column may single out before it is flagged, where the demand says nothing.
+const LIMIT: f64 = 0.05;
+
+/// A release and what is known beside it.
+#[derive(Debug, Clone, Copy)]
+pub struct Scene<'a> {
+    /// The attributes as they were when the release was made.
+    pub schema: &'a Schema,
+    /// Released rows, masked ones left out; columns by attribute, absent where not released.
+    pub released: &'a Table,
+    /// The rows that it was made of, as far as they are still there.
+    pub raw: &'a Table,
+    /// Known people; absent: the rows themselves.
+    pub people: Option<&'a People>,
+    /// Fewest people that a figure may be over, at least 2.
+    pub k: u64,
+}
+
+/// Attacks a release.
+///
+/// Cost: a pass over released and raw rows, and per set of known attributes people times classes / 64; at most some
+/// seconds, for which rows of the dataset are sampled.
+///
+/// # Errors
+/// A column that is not released is asked about; there are fewer than k people, or too many for what is asked.
+pub fn assess(scene: &Scene<'_>, demand: &AttackDemand) -> Result<AttackReport, Vec<Fault>> {
+    let attributes = scene.schema.attributes();
+    let with_role = |role| {
+        let positions = scene.schema.with_role(role);
+        let released = positions.filter(|&position| scene.released.columns[position].is_some());
+        released.collect::<Vec<usize>>()
+    };
+    let (quasi, sensitive) = (
+        with_role(Role::QuasiIdentifying),
+        with_role(Role::Sensitive),
+    );
+    let asked = asked_columns(scene, demand)?;
+    let name = |position: usize| attributes[position].declaration.name.clone();
+    let released = |position: usize| scene.released.columns[position].as_ref();
+    let classes = Classes::group(scene.released, &quasi);
+    let labels: Vec<Labels> = quasi
+        .iter()
+        .filter_map(|&position| {
+            let of_people = scene.people.map(|people| &people.table);
+            let known = [Some(scene.raw), of_people].into_iter().flatten();
+            let known = known.filter_map(|table| table.columns[position].as_ref());
+            let attribute = &attributes[position];
+            Some(Labels::read(
+                released(position)?,
+                known,
+                attribute.hierarchy.as_deref(),
+                attribute.declaration.value_type,
+            ))
+        })
+        .collect();
+    let search = Search {
+        scene,
+        quasi: &quasi,
+        classes: &classes,
+        labels: &labels,
+    };
+    let truth = search.truth();
+    let subject_sizes = search.subject_sizes(&truth);
+    let sizes = subject_sizes.as_ref().unwrap_or(&classes.rows);
+    let regions = classes.regions(&labels);
+    let sets = number_of_sets(quasi.len(), demand.subsets_up_to);
+    let (people, report) = search.people(&truth, sets)?;
+    let simulate = |targets: &[Target]| {
+        let released = Released {
+            regions: &regions,
+            sizes,
+            values: None,
+        };
+        let linker = Linker::new(released, targets, scene.k);
+        linker.by_knowledge(demand.subsets_up_to)
+    };
+    let mut knowledge = simulate(&people);
+    let all: Simulation = match knowledge
+        .iter()
+        .position(|(set, _)| set.len() == quasi.len())
+    {
+        Some(place) if quasi.len() > demand.subsets_up_to => knowledge.remove(place).1,
+        Some(place) => knowledge[place].1.clone(),
+        None => whole(&regions, sizes, &people, scene.k),
+    };
+    let noise = demand.noise.then(|| {
+        let inexact = search.inexact(&people);
+        let found = whole(&regions, sizes, &inexact, scene.k);
+        SimulationReport::of(&found, scene.k)
+    });
+    let counts = |position: usize| {
+        let codes = released(position).map_or(&[][..], |column| &column.codes[..]);
+        count(&classes, codes)
+    };
+    let inference = sensitive.iter().filter_map(|&position| {
+        let values = counts(position).by_class(classes.rows.len());
+        let targets = search.with_values(&people, position)?;
+        let released = Released {
+            regions: &regions,
+            sizes,
+            values: Some(&values),
+        };
+        let all: Vec<usize> = (0..quasi.len()).collect();
+        let found = Linker::new(released, &targets, scene.k).simulate(&all);
+        Some((name(position), InferenceReport::of(&found, scene.k)?))
+    });
+    let inference = inference.collect();
+    let columns: Vec<&[u32]> = sensitive
+        .iter()
+        .filter_map(|&position| released(position).map(|column| &column.codes[..]))
+        .collect();
+    Ok(AttackReport {
+        k: scene.k,
+        released_rows: scene.released.rows as u64,
+        classes: classes.rows.len() as u64,
+        counted: if subject_sizes.is_some() {
+            Counted::Subjects
+        } else {
+            Counted::Rows
+        },
+        linkage: linkage(sizes, scene.k, &demand.taus).into(),
+        homogeneity: sensitive
+            .iter()
+            .map(|&position| (name(position), counts(position).homogeneity()))
+            .collect(),
+        joint_homogeneity: (columns.len() > 1)
+            .then(|| count(&classes, &joint(&columns)).homogeneity()),
+        skewness: sensitive
+            .iter()
+            .map(|&position| {
+                let counts = counts(position);
+                let shares = SKEWED.map(|tau| (tau.to_string(), counts.skewness(tau)));
+                (name(position), shares.into_iter().collect())
+            })
+            .collect(),
+        people: report,
+        simulation: SimulationReport::of(&all, scene.k),
+        inference,
+        knowledge: knowledge
+            .into_iter()
+            .map(|(set, found)| {
+                let known = set.iter().map(|&place| name(quasi[place])).collect();
+                KnowledgeReport::of(known, &found, scene.k)
+            })
+            .collect(),
+        noise,
+        undeclared: undeclared_report(scene, demand, &classes, &asked),
+    })
+}
+
+/// With everything known that the people's records hold.
+fn whole(regions: &[Vec<Region>], sizes: &[u64], people: &[Target], k: u64) -> Simulation {
+    let released = Released {
+        regions,
+        sizes,
+        values: None,
+    };
+    let all: Vec<usize> = (0..regions.first().map_or(0, Vec::len)).collect();
+    Linker::new(released, people, k).simulate(&all)
+}
+
+fn count(classes: &Classes, codes: &[u32]) -> Values {
+    let rows = classes.of_row.iter().zip(codes);
+    Values::count(rows.map(|(&class, &code)| (class, code, 1)))
+}
+
+/// Sets of one to `most` of `attributes`, and the set of all.
+fn number_of_sets(attributes: usize, most: usize) -> u64 {
+    let (mut sum, mut choose) = (1_u64, 1_u64);
+    for taken in 0..most.min(attributes) {
+        choose = choose * (attributes - taken) as u64 / (taken as u64 + 1);
+        sum += choose;
+    }
+    sum
+}
+
+/// Positions of the columns asked about: all released ones that are no quasi-identifiers, unless some are named.
+fn asked_columns(scene: &Scene<'_>, demand: &AttackDemand) -> Result<Vec<usize>, Vec<Fault>> {
+    let is_released = |position: usize| scene.released.columns[position].is_some();
+    let role = |position: usize| scene.schema.attributes()[position].declaration.role;
+    let named = demand.undeclared.as_ref();
+    let Some(names) = named.and_then(|named| named.columns.as_ref()) else {
+        let all = 0..scene.schema.attributes().len();
+        let others = all.filter(|&position| role(position) != Role::QuasiIdentifying);
+        return Ok(others.filter(|&position| is_released(position)).collect());
+    };
+    let mut faults = Vec::new();
+    let mut found = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        let (code, detail) = match scene.schema.position(name) {
+            Some(position) if role(position) == Role::QuasiIdentifying => (
+                FaultCode::AttributeRole,
+                "the attribute is a declared quasi-identifier",
+            ),
+            Some(position) if is_released(position) => {
+                found.push(position);
+                continue;
+            }
+            _ => (
+                FaultCode::UnknownAttribute,
+                "the release has no such column",
+            ),
+        };
+        let pointer = format!("/undeclared/columns/{index}");
+        faults.push(Fault::at(pointer, code, detail));
+    }
+    if faults.is_empty() {
+        Ok(found)
+    } else {
+        Err(faults)
+    }
+}
+
+fn undeclared_report(
+    scene: &Scene<'_>,
+    demand: &AttackDemand,
+    classes: &Classes,
+    asked: &[usize],
+) -> UndeclaredReport {
+    let limit = demand.undeclared.as_ref().and_then(|named| named.limit);
+    let limit = limit.unwrap_or(LIMIT);
+    let columns = asked
+        .iter()
+        .filter_map(|&position| scene.released.columns[position].as_ref());
+    let columns: Vec<&[u32]> = columns.map(|column| &column.codes[..]).collect();
+    let (unique, found) = undeclared(&classes.of_row, &columns, limit);
+    let attributes = scene.schema.attributes();
+    UndeclaredReport {
+        unique,
+        limit,
+        columns: found
+            .into_iter()
+            .map(|found| UndeclaredColumn {
+                column: attributes[asked[found.column]].declaration.name.clone(),
+                unique: found.unique,
+                flagged: found.is_flagged,
+            })
+            .collect(),
+    }
+}

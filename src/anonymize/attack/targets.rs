@@ -1,0 +1,339 @@
+//! Who is looked for, and where their rows are in truth.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::assess::Scene;
+use super::known::{Known, Target};
+use super::labels::Labels;
+use super::reader::Classes;
+use super::report::{PeopleReport, PeopleSource};
+use crate::anonymize::table::{Column, MISSING, Table};
+use crate::fault::{Fault, FaultCode};
+
+/// Most rows of the dataset that are looked for.
+const MOST_ROWS: usize = 10_000;
+/// Word operations of a simulation over all sets of known attributes: some seconds.
+const MOST_WORK: u64 = 8_000_000_000;
+/// Labels of one value, over all attributes, beyond which its class is not looked for.
+const MOST_PLACES: usize = 64;
+
+/// Known people, from an auxiliary file.
+#[derive(Debug, Clone)]
+pub struct People {
+    /// Their quasi-identifiers and sensitive values; columns by attribute, absent where not known.
+    pub table: Table,
+    /// Their subject in the form of the raw rows' subjects, where known.
+    pub subjects: Option<Column>,
+}
+
+/// What the attacks share.
+pub(super) struct Search<'a> {
+    pub(super) scene: &'a Scene<'a>,
+    pub(super) quasi: &'a [usize],
+    pub(super) classes: &'a Classes,
+    pub(super) labels: &'a [Labels],
+}
+
+/// Where rows went.
+pub(super) struct Truth {
+    /// By quasi-identifier and raw row: code of the value.
+    values: Vec<Vec<u32>>,
+    /// By raw row: the one released class that fits it.
+    class_of: Vec<Option<u32>>,
+}
+
+impl Search<'_> {
+    /// By quasi-identifier: value code of each row; `None` where the table lacks the column.
+    fn values(&self, table: &Table) -> Vec<Option<Vec<u32>>> {
+        let both = self.quasi.iter().zip(self.labels);
+        both.map(|(&position, labels)| {
+            let column = table.columns[position].as_ref()?;
+            let code_of = labels.codes_of(column);
+            let codes = column.codes.iter().map(|&code| code_of[code as usize]);
+            Some(codes.collect())
+        })
+        .collect()
+    }
+
+    pub(super) fn truth(&self) -> Truth {
+        let raw = self.scene.raw;
+        let values: Vec<Vec<u32>> = self
+            .values(raw)
+            .into_iter()
+            .map(|column| column.unwrap_or_else(|| vec![MISSING; raw.rows]))
+            .collect();
+        let places: Vec<Vec<Vec<u32>>> = self.labels.iter().map(Labels::labels_of_values).collect();
+        let mut known: FxHashMap<Vec<u32>, Option<u32>> = FxHashMap::default();
+        let class_of = (0..raw.rows).map(|row| {
+            let own: Vec<u32> = values.iter().map(|column| column[row]).collect();
+            *known.entry(own).or_insert_with_key(|own| {
+                let both = own.iter().zip(&places);
+                self.class_of(
+                    &both
+                        .map(|(&code, places)| &places[code as usize][..])
+                        .collect::<Vec<_>>(),
+                )
+            })
+        });
+        let class_of = class_of.collect();
+        Truth { values, class_of }
+    }
+
+    /// The one class that bears one of the labels of each attribute.
+    fn class_of(&self, labels: &[&[u32]]) -> Option<u32> {
+        let mut tuples: Vec<Vec<u32>> = vec![Vec::new()];
+        for labels in labels {
+            let longer = tuples.iter().flat_map(|tuple| {
+                labels
+                    .iter()
+                    .map(move |&label| [&tuple[..], &[label]].concat())
+            });
+            tuples = longer.collect();
+            if tuples.len() > MOST_PLACES {
+                return None;
+            }
+        }
+        let mut found = tuples
+            .iter()
+            .filter_map(|tuple| self.classes.number.get(tuple).copied());
+        let first = found.next()?;
+        found.next().is_none().then_some(first)
+    }
+
+    /// Distinct subjects by class, if every released row is that of one raw row.
+    pub(super) fn subject_sizes(&self, truth: &Truth) -> Option<Vec<u64>> {
+        let subjects = self.scene.raw.subjects.as_ref()?;
+        let rows = truth.class_of.iter().zip(&subjects.codes);
+        let mut members: Vec<(u32, u32)> = rows
+            .filter_map(|(class, &subject)| Some(((*class)?, subject)))
+            .collect();
+        let mut rows = vec![0_u64; self.classes.rows.len()];
+        for &(class, _) in &members {
+            rows[class as usize] += 1;
+        }
+        members.sort_unstable();
+        members.dedup();
+        let mut sizes = vec![0_u64; rows.len()];
+        for &(class, _) in &members {
+            sizes[class as usize] += 1;
+        }
+        (rows == self.classes.rows).then_some(sizes)
+    }
+
+    /// Who is looked for.
+    pub(super) fn people(
+        &self,
+        truth: &Truth,
+        sets: u64,
+    ) -> Result<(Vec<Target>, PeopleReport), Vec<Fault>> {
+        let words = self.classes.rows.len().div_ceil(64).max(1) as u64;
+        let cost = (words * sets * self.quasi.len().max(1) as u64).max(1);
+        let most = usize::try_from(MOST_WORK / cost)
+            .unwrap_or(usize::MAX)
+            .max(1);
+        match self.scene.people {
+            None => {
+                let rows = self.scene.raw.rows;
+                if (rows as u64) < self.scene.k {
+                    return Err(vec![too_few("the dataset has", self.scene.k)]);
+                }
+                let step = rows.div_ceil(most.clamp(1_000, MOST_ROWS)).max(1);
+                let targets: Vec<Target> = (0..rows)
+                    .step_by(step)
+                    .map(|row| Target {
+                        known: truth
+                            .values
+                            .iter()
+                            .map(|column| Known::Code(column[row]))
+                            .collect(),
+                        class: truth.class_of[row],
+                        value: None,
+                    })
+                    .collect();
+                let report = PeopleReport {
+                    source: PeopleSource::Dataset,
+                    records: targets.len() as u64,
+                    step: step as u64,
+                };
+                Ok((targets, report))
+            }
+            Some(people) => {
+                if people.table.rows > most {
+                    let detail = format!(
+                        "so many sets of known columns can be tried for at most {most} records; try smaller sets or fewer records"
+                    );
+                    let fault = Fault::at("/subsets_up_to", FaultCode::OutOfRange, detail);
+                    return Err(vec![fault]);
+                }
+                self.known_people(people, truth)
+            }
+        }
+    }
+
+    fn known_people(
+        &self,
+        people: &People,
+        truth: &Truth,
+    ) -> Result<(Vec<Target>, PeopleReport), Vec<Fault>> {
+        let values = self.values(&people.table);
+        let index = Index::new(self, people, truth, &values);
+        let mut met: FxHashSet<Vec<u32>> = FxHashSet::default();
+        let rows = 0..people.table.rows;
+        let targets: Vec<Target> = rows
+            .map(|row| {
+                let known = values.iter().map(|column| match column {
+                    Some(column) => Known::Code(column[row]),
+                    None => Known::Nothing,
+                });
+                // Copies of one record would make shares of many people those of one.
+                let is_new = met.insert(index.identity(row));
+                Target {
+                    known: known.collect(),
+                    class: if is_new { index.class_of(row) } else { None },
+                    value: None,
+                }
+            })
+            .collect();
+        if (met.len() as u64) < self.scene.k {
+            return Err(vec![too_few("the auxiliary file has", self.scene.k)]);
+        }
+        let report = PeopleReport {
+            source: PeopleSource::Auxiliary,
+            records: targets.len() as u64,
+            step: 1,
+        };
+        Ok((targets, report))
+    }
+
+    /// The same people with numbers known up to an error.
+    pub(super) fn inexact(&self, people: &[Target]) -> Vec<Target> {
+        let blurred = |target: &Target| {
+            let both = target.known.iter().zip(self.labels);
+            let known = both.map(|(known, labels)| match known {
+                Known::Code(code) => match labels.around(*code) {
+                    Some((least, most)) => Known::Codes(least, most),
+                    None => *known,
+                },
+                _ => *known,
+            });
+            Target {
+                known: known.collect(),
+                ..target.clone()
+            }
+        };
+        people.iter().map(blurred).collect()
+    }
+
+    /// The people with their values of a sensitive attribute in the codes of the release; `None` where it is not known.
+    pub(super) fn with_values(&self, people: &[Target], position: usize) -> Option<Vec<Target>> {
+        let released = self.scene.released.columns[position].as_ref()?;
+        let table = self
+            .scene
+            .people
+            .map_or(self.scene.raw, |people| &people.table);
+        let known = table.columns[position].as_ref()?;
+        let step = if self.scene.people.is_some() {
+            1
+        } else {
+            known.codes.len().div_ceil(people.len().max(1)).max(1)
+        };
+        let codes = known.codes.iter().step_by(step).map(|&code| {
+            let value = known.dictionary.value(code)?;
+            // A value that is not released is no one's guess.
+            Some(released.dictionary.code(value).unwrap_or(u32::MAX))
+        });
+        let both = people.iter().zip(codes);
+        Some(
+            both.map(|(target, value)| Target {
+                value,
+                ..target.clone()
+            })
+            .collect(),
+        )
+    }
+}
+
+/// Which raw row a known person is.
+struct Index<'a> {
+    values: &'a [Option<Vec<u32>>],
+    truth: &'a Truth,
+    /// By row of the people: code of their subject among the raw rows' (absent: in none of them).
+    subjects: Option<(Vec<Option<u32>>, &'a Column)>,
+    rows_of_subject: FxHashMap<u32, Vec<u32>>,
+    first_row: FxHashMap<Vec<u32>, u32>,
+}
+
+impl<'a> Index<'a> {
+    fn new(
+        search: &Search<'a>,
+        people: &'a People,
+        truth: &'a Truth,
+        values: &'a [Option<Vec<u32>>],
+    ) -> Self {
+        let mut index = Self {
+            values,
+            truth,
+            subjects: None,
+            rows_of_subject: FxHashMap::default(),
+            first_row: FxHashMap::default(),
+        };
+        let rows = 0..u32::try_from(search.scene.raw.rows).unwrap_or(u32::MAX);
+        if let (Some(own), Some(raw)) = (&people.subjects, &search.scene.raw.subjects) {
+            let code = |&code: &u32| raw.dictionary.code(own.dictionary.value(code)?);
+            index.subjects = Some((own.codes.iter().map(code).collect(), own));
+            for row in rows {
+                let subject = raw.codes[row as usize];
+                index.rows_of_subject.entry(subject).or_default().push(row);
+            }
+        } else {
+            for row in rows {
+                let known = truth.values.iter().zip(values);
+                let known = known.filter(|(_, values)| values.is_some());
+                let key = known.map(|(column, _)| column[row as usize]).collect();
+                index.first_row.entry(key).or_insert(row);
+            }
+        }
+        index
+    }
+
+    /// What tells a person from others: the subject, or all that is known.
+    fn identity(&self, row: usize) -> Vec<u32> {
+        match &self.subjects {
+            Some((_, column)) => vec![column.codes[row]],
+            None => self
+                .values
+                .iter()
+                .flatten()
+                .map(|column| column[row])
+                .collect(),
+        }
+    }
+
+    /// The class of the row that agrees with most of what is known; the first of equals.
+    fn class_of(&self, row: usize) -> Option<u32> {
+        let Some((subjects, _)) = &self.subjects else {
+            let raw = *self.first_row.get(&self.identity(row))?;
+            return self.truth.class_of[raw as usize];
+        };
+        let agreement = |raw: &&u32| {
+            let both = self.truth.values.iter().zip(self.values);
+            both.filter(|(raw_values, values)| {
+                values
+                    .as_ref()
+                    .is_some_and(|values| values[row] == raw_values[**raw as usize])
+            })
+            .count()
+        };
+        let own = self.rows_of_subject.get(&subjects[row]?)?;
+        // `max_by_key` gives the last of equals.
+        let best = own.iter().rev().max_by_key(agreement)?;
+        self.truth.class_of[*best as usize]
+    }
+}
+
+fn too_few(what: &str, k: u64) -> Fault {
+    let detail = format!(
+        "{what} fewer than {k} different people, the k of this release: figures would be theirs"
+    );
+    Fault::at("", FaultCode::TooFewRecords, detail)
+}
