@@ -4,6 +4,9 @@
 //! what the search promised for the solution, or one of the two is wrong and nothing leaves. The CSV form is hashed
 //! block by block while the blocks are staged, by the writer that later serves it.
 
+mod chosen;
+mod staged;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -12,17 +15,21 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use crate::anonymize::identifiers::{self, Tokens};
 use crate::anonymize::release::{self, Recipe, Rendered};
 use crate::anonymize::report::Solution;
-use crate::anonymize::table::{Block, BlockBuilder, Schema, Table};
+use crate::anonymize::table::{Schema, Table};
 use crate::anonymize::verify::{self, Verification, VerificationFailure};
-use crate::declaration::{Demand, ReleaseDemand, Role};
-use crate::fault::{Fault, FaultCode};
-use crate::form::{Form, Writer};
+use crate::declaration::{Demand, Identifiers, ReleaseDemand};
+use crate::fault::Fault;
+use crate::ingest::Warning;
 use crate::job::{BatchRecord, JobSpec, ReleaseConfiguration, ReleaseRecord};
 use crate::pool::CpuPool;
 use crate::store::{ReleaseDraft, Store, StoredFront};
-use crate::telemetry::chain;
+use crate::vault::{IdentifierKey, TokenScope};
+
+use chosen::chosen_columns;
+pub(crate) use staged::{CsvDigest, column_names, give_up, stage};
 
 /// Why there is no release.
 #[derive(Debug, thiserror::Error)]
@@ -48,11 +55,14 @@ pub enum Error {
 /// What is released of what, put together once and shared with the CPU threads.
 struct Plan {
     schema: Schema,
+    dataset_id: Uuid,
     dataset_name: String,
     demand: Demand,
     release: ReleaseDemand,
     solution: Solution,
     columns: Option<Vec<String>>,
+    /// Positions of identifiers that tokens stand for.
+    identifiers: Vec<usize>,
 }
 
 /// A release that passed its checks and is staged.
@@ -60,15 +70,8 @@ struct Staged {
     draft: ReleaseDraft,
     rendered: Arc<Rendered>,
     verification: Verification,
+    warnings: Vec<Warning>,
     csv: CsvDigest,
-}
-
-/// The CSV form of a release as it grows.
-pub(crate) struct CsvDigest {
-    writer: Writer,
-    buffer: Vec<u8>,
-    hash: Sha256,
-    bytes: u64,
 }
 
 /// Renders, verifies and stages a release of one solution of a front.
@@ -97,8 +100,13 @@ pub async fn publish(
         ))
     })?;
     let columns = chosen_columns(&schema, demand).map_err(Error::Faults)?;
+    let identifiers = match demand.identifiers {
+        Identifiers::Omit => Vec::new(),
+        Identifiers::Token => identifiers::wanted(&schema, columns.as_deref()),
+    };
+    let (dataset_id, through) = (front.dataset_id, *through_batch);
     let table = store
-        .load_input(front.dataset_id, &schema, *through_batch, populations)
+        .load_identified_input(dataset_id, &schema, through, populations, &identifiers)
         .await
         .map_err(Error::Store)?;
     if table.rows as u64 != solution.released_rows + solution.suppressed_rows {
@@ -107,19 +115,25 @@ pub async fn publish(
     }
     let plan = Arc::new(Plan {
         schema,
+        dataset_id,
         dataset_name: declaration.name.clone(),
         demand: asked.clone(),
         release: demand.clone(),
         solution: solution.clone(),
         columns,
+        identifiers,
     });
-    let work = {
-        let plan = Arc::clone(&plan);
-        move || plan.render(&table)
+    // The id first: tokens are bound to it.
+    let draft = store.begin_release(dataset_id).await;
+    let draft = draft.map_err(Error::Store)?;
+    let made = rendered(store, pool, &plan, table, draft.release_id()).await;
+    let (rendered, verification) = match made {
+        Ok(made) => made,
+        Err(error) => return Err(give_up(store, draft, error).await),
     };
-    let (rendered, verification) = pool.run(work).await??;
+    let warnings = plan.warnings(&rendered);
     let rendered = Arc::new(rendered);
-    let (draft, csv) = stage(store, pool, front.dataset_id, &rendered).await?;
+    let (draft, csv) = staged::fill(store, pool, draft, &rendered).await?;
     let batches = store.batches(front.dataset_id, *through_batch).await;
     let (batches, created_at) = match (batches, store.now().await) {
         (Ok(batches), Ok(now)) => (batches, now),
@@ -131,13 +145,39 @@ pub async fn publish(
         draft,
         rendered,
         verification,
+        warnings,
         csv,
     };
     Ok(plan.record(front, staged, batches, created_at))
 }
 
+/// Renders and verifies on a CPU thread, with the tokens of the release of this id.
+async fn rendered(
+    store: &Store,
+    pool: &CpuPool,
+    plan: &Arc<Plan>,
+    table: Table,
+    release_id: Uuid,
+) -> Result<(Rendered, Verification), Error> {
+    let scope = TokenScope {
+        dataset_id: plan.dataset_id,
+        recipient: plan.release.recipient.as_deref(),
+        release_id: (!plan.release.linkage).then_some(release_id),
+    };
+    let key = store.identifier_key(&scope).await.map_err(Error::Store)?;
+    let plan = Arc::clone(plan);
+    pool.run(move || plan.render(&table, &key)).await?
+}
+
 impl Plan {
-    fn render(&self, table: &Table) -> Result<(Rendered, Verification), Error> {
+    fn render(
+        &self,
+        table: &Table,
+        key: &IdentifierKey,
+    ) -> Result<(Rendered, Verification), Error> {
+        let tokens = Tokens::of(table, &self.schema, &self.identifiers, |column, value| {
+            key.token(column, value)
+        });
         let recipe = Recipe {
             recoding: self.solution.recoding.recoded(),
             privacy: &self.demand.privacy,
@@ -146,9 +186,12 @@ impl Plan {
             columns: self.columns.as_deref(),
             suppressed_rows: self.release.suppressed_rows,
         };
-        let rendered = release::render(table, &self.schema, &recipe).map_err(Error::Render)?;
+        let rendered = release::render_with_tokens(table, &self.schema, &recipe, &tokens);
+        let rendered = rendered.map_err(Error::Render)?;
         let limit = self.demand.suppression_limit;
-        let verification = verify::verify(table, &self.schema, &recipe, limit, &rendered)?;
+        let schema = &self.schema;
+        let verification =
+            verify::verify_with_tokens(table, schema, &recipe, limit, &rendered, &tokens)?;
         let is_whole = self.schema.quasi_identifiers().iter().all(|position| {
             rendered
                 .columns
@@ -247,6 +290,7 @@ impl Plan {
             draft,
             rendered,
             verification,
+            warnings,
             csv,
         } = staged;
         let (csv_sha256, csv_bytes) = csv.finish();
@@ -277,6 +321,10 @@ impl Plan {
             pending_rows: 0,
             classes: verification.classes,
             columns: column_names(&rendered),
+            identifiers: self.release.identifiers,
+            recipient: self.release.recipient.clone(),
+            linkage: self.release.linkage,
+            warnings,
             verification: Some(verification),
             csv_sha256: Some(csv_sha256),
             csv_bytes: Some(csv_bytes),
@@ -297,137 +345,6 @@ pub(crate) fn hierarchy_digests(schema: &Schema) -> BTreeMap<String, String> {
         Some((attribute.declaration.name.clone(), hex::encode(digest)))
     });
     digests.collect()
-}
-
-impl CsvDigest {
-    fn new(columns: Vec<String>) -> Self {
-        let plain = vec![false; columns.len()];
-        let mut digest = Self {
-            writer: Writer::new(Form::Csv, columns, plain),
-            buffer: Vec::new(),
-            hash: Sha256::new(),
-            bytes: 0,
-        };
-        digest.writer.begin(&mut digest.buffer);
-        digest.take();
-        digest
-    }
-
-    fn add(&mut self, block: &Block) {
-        self.writer.write(block, &mut self.buffer);
-        self.take();
-    }
-
-    fn end(&mut self) {
-        self.writer.end(&mut self.buffer);
-        self.take();
-    }
-
-    /// SHA-256, hexadecimal, and bytes of the whole form.
-    pub(crate) fn finish(self) -> (String, u64) {
-        (hex::encode(self.hash.finalize()), self.bytes)
-    }
-
-    fn take(&mut self) {
-        self.hash.update(&self.buffer);
-        self.bytes += self.buffer.len() as u64;
-        self.buffer.clear();
-    }
-}
-
-/// Stages the rows block by block and hashes their CSV form on the way.
-pub(crate) async fn stage(
-    store: &Store,
-    pool: &CpuPool,
-    dataset_id: Uuid,
-    rendered: &Arc<Rendered>,
-) -> Result<(ReleaseDraft, CsvDigest), Error> {
-    let mut draft = store
-        .begin_release(dataset_id)
-        .await
-        .map_err(Error::Store)?;
-    let mut csv = CsvDigest::new(column_names(rendered));
-    let rows = rendered.order.len();
-    let mut from = 0;
-    while from < rows {
-        let count = BlockBuilder::ROWS.min(rows - from);
-        let source = Arc::clone(rendered);
-        let work = move || {
-            let block = source.block(from, count);
-            csv.add(&block);
-            (block, csv)
-        };
-        let block;
-        (block, csv) = match pool.run(work).await {
-            Ok(done) => done,
-            Err(error) => return Err(give_up(store, draft, error.into()).await),
-        };
-        if let Err(error) = store.stage_release_block(&mut draft, &block).await {
-            return Err(give_up(store, draft, Error::Store(error)).await);
-        }
-        from += count;
-    }
-    csv.end();
-    Ok((draft, csv))
-}
-
-/// Drops what is staged and hands the error on.
-pub(crate) async fn give_up(store: &Store, draft: ReleaseDraft, error: Error) -> Error {
-    if let Err(failure) = store.abandon_release(draft).await {
-        // The sweep removes it later.
-        tracing::warn!(
-            error = chain(&failure),
-            "a release that was given up is still staged"
-        );
-    }
-    error
-}
-
-pub(crate) fn column_names(rendered: &Rendered) -> Vec<String> {
-    let names = rendered.columns.iter().map(|column| column.name.clone());
-    names.collect()
-}
-
-/// The wanted columns in declared order.
-fn chosen_columns(
-    schema: &Schema,
-    demand: &ReleaseDemand,
-) -> Result<Option<Vec<String>>, Vec<Fault>> {
-    let Some(wanted) = &demand.columns else {
-        return Ok(None);
-    };
-    let mut faults = Vec::new();
-    if wanted.is_empty() {
-        let detail = "name at least one column, or leave the field out to release all";
-        faults.push(Fault::at("/columns", FaultCode::OutOfRange, detail));
-    }
-    for (index, name) in wanted.iter().enumerate() {
-        let (code, detail) = match schema.position(name) {
-            None => (
-                FaultCode::UnknownAttribute,
-                "the dataset has no such attribute",
-            ),
-            Some(position) if !schema.releasable()[position] => (
-                FaultCode::AttributeRole,
-                "identifying attributes are never released",
-            ),
-            Some(_) if wanted[..index].contains(name) => (
-                FaultCode::DuplicateColumn,
-                "the column is named more than once",
-            ),
-            Some(_) => continue,
-        };
-        faults.push(Fault::at(format!("/columns/{index}"), code, detail).column(name));
-    }
-    if !faults.is_empty() {
-        return Err(faults);
-    }
-    let names = schema.attributes().iter();
-    let names = names
-        .filter(|attribute| attribute.declaration.role != Role::Identifying)
-        .map(|attribute| attribute.declaration.name.clone())
-        .filter(|name| wanted.contains(name));
-    Ok(Some(names.collect()))
 }
 
 /// SHA-256 over the configuration as JSON without spaces, keys sorted at every depth.

@@ -9,6 +9,7 @@ pub mod clusters;
 pub mod distribution;
 mod figures;
 pub mod hierarchy;
+pub mod identifiers;
 pub mod measure;
 mod order;
 pub mod policy;

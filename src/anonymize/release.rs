@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
 use super::classes::{self, Suppression};
+use super::identifiers::Tokens;
 use super::subtree::Recoded;
 use super::table::{Block, BlockColumn, Column, MISSING, Schema, Table};
 use super::{Error, hierarchy::Level};
@@ -119,8 +120,21 @@ impl RenderedColumn {
 /// # Errors
 /// A stored value has no place in its hierarchy.
 pub fn render(table: &Table, schema: &Schema, recipe: &Recipe<'_>) -> Result<Rendered, Error> {
+    render_with_tokens(table, schema, recipe, &Tokens::default())
+}
+
+/// Renders with tokens in the place of the identifiers that have any; the table must hold their columns.
+///
+/// # Errors
+/// As [`render`].
+pub fn render_with_tokens(
+    table: &Table,
+    schema: &Schema,
+    recipe: &Recipe<'_>,
+    tokens: &Tokens,
+) -> Result<Rendered, Error> {
     let suppression = classes::suppress_recoded(table, schema, recipe.recoding, recipe.privacy)?;
-    render_with(table, schema, recipe, suppression)
+    render_with(table, schema, recipe, tokens, suppression)
 }
 
 /// Renders with suppression already decided.
@@ -128,6 +142,7 @@ fn render_with(
     table: &Table,
     schema: &Schema,
     recipe: &Recipe<'_>,
+    tokens: &Tokens,
     suppression: Suppression,
 ) -> Result<Rendered, Error> {
     let Suppression {
@@ -143,7 +158,13 @@ fn render_with(
             continue;
         };
         let (labels, codes) = match attribute.declaration.role {
-            Role::Identifying => continue,
+            Role::Identifying => match tokens.labels(position) {
+                None => continue,
+                Some((labels, label_of)) => {
+                    let codes = column.codes.iter().map(|&code| label_of[code as usize]);
+                    (labels, codes.collect())
+                }
+            },
             Role::QuasiIdentifying => generalised(table, schema, recipe.recoding, position)?,
             Role::Sensitive | Role::Insensitive => as_they_are(column),
         };
@@ -159,7 +180,11 @@ fn render_with(
         columns.push(rendered);
     }
     let suppressed_rows = suppressed.iter().filter(|&&is| is).count() as u64;
-    let order = order(&suppressed, mask, recipe, &columns);
+    // Tokens first: two releases of the same rows with other tokens then stand in another order each.
+    let has_tokens = |column: &&RenderedColumn| tokens.has(column.position);
+    let others = columns.iter().filter(|column| !has_tokens(column));
+    let by: Vec<&RenderedColumn> = columns.iter().filter(has_tokens).chain(others).collect();
+    let order = order(&suppressed, mask, recipe, &by);
     Ok(Rendered {
         columns,
         order,
@@ -263,7 +288,7 @@ fn order(
     suppressed: &[bool],
     mask: bool,
     recipe: &Recipe<'_>,
-    columns: &[RenderedColumn],
+    columns: &[&RenderedColumn],
 ) -> Vec<u32> {
     let mut order: Vec<u32> = (0u32..)
         .zip(suppressed)
@@ -279,8 +304,8 @@ fn order(
 
 /// Sorts rows by what is released of them. The seed of a shuffle can be known: whoever undoes it must find the sorted
 /// content, not the order of the input, and two releases of the same rows must not fit together line by line.
-fn by_content(order: &mut [u32], columns: &[RenderedColumn]) {
-    let ranks: Vec<Vec<u32>> = columns.iter().map(RenderedColumn::ranks).collect();
+fn by_content(order: &mut [u32], columns: &[&RenderedColumn]) {
+    let ranks: Vec<Vec<u32>> = columns.iter().map(|column| column.ranks()).collect();
     let content = |row: u32| {
         let cells = columns.iter().zip(&ranks);
         cells.map(move |(column, ranks)| ranks[column.codes[row as usize] as usize])

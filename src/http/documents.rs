@@ -19,9 +19,9 @@ use uuid::Uuid;
 use super::failures::COMPONENT;
 use super::problem::{MEDIA_TYPE, ProblemBody};
 use crate::declaration::{
-    AttributeDeclaration, ClassificationDemand, Epsilon, Levels, LossDemand, Objective,
-    PopulationDemand, PrivacyModel, Recoding, Recommend, ReleaseChoice, ReportedMeasure, Role,
-    RowOrder, SearchMethod, SeriesDemand, SuppressedRows,
+    AttributeDeclaration, ClassificationDemand, Epsilon, Identifiers, Levels, LossDemand,
+    Objective, PopulationDemand, PrivacyModel, Recoding, Recommend, ReleaseChoice, ReportedMeasure,
+    Role, RowOrder, SearchMethod, SeriesDemand, SuppressedRows,
 };
 use crate::fault::Fault;
 
@@ -134,6 +134,12 @@ pub(super) struct NewRelease {
     columns: Option<Vec<String>>,
     /// What becomes of suppressed rows; default `omit`.
     suppressed_rows: Option<SuppressedRows>,
+    /// What stands in the place of identifiers; default `omit`.
+    identifiers: Option<Identifiers>,
+    /// Who gets the release, 1 to 200 characters: tokens of two recipients have nothing in common.
+    recipient: Option<String>,
+    /// Whether all releases with this flag for the recipient share their tokens; default false.
+    linkage: Option<bool>,
 }
 
 /// Parts of `POST /v1/anonymize`.

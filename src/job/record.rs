@@ -7,7 +7,8 @@ use uuid::Uuid;
 
 use crate::anonymize::report::{Privacy, RecodingReport, Risk};
 use crate::anonymize::verify::Verification;
-use crate::declaration::{Demand, ReleaseDemand, SeriesDemand};
+use crate::declaration::{Demand, Identifiers, ReleaseDemand, SeriesDemand};
+use crate::ingest::Warning;
 
 /// A release: the record for the data-protection officer. Holds no cell value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -54,6 +55,18 @@ pub struct ReleaseRecord {
     pub classes: u64,
     /// Columns of the data, in order.
     pub columns: Vec<String>,
+    /// What stands in the place of identifiers.
+    #[serde(default)]
+    pub identifiers: Identifiers,
+    /// Who gets it; null if nobody was named.
+    #[serde(default)]
+    pub recipient: Option<String>,
+    /// Whether its tokens are those of every linked release for the recipient.
+    #[serde(default)]
+    pub linkage: bool,
+    /// What whoever decides on the release should know.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
     /// What the independent verifier measured.
     pub verification: Option<Verification>,
     /// SHA-256 of the CSV form, hexadecimal.

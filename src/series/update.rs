@@ -13,7 +13,7 @@ use crate::anonymize::series::{self, Rules, Settings, State, Step};
 use crate::anonymize::table::Schema;
 use crate::anonymize::verify::{self, VerificationFailure};
 use crate::anonymize::{Observer, Progress};
-use crate::declaration::{Role, Score, SeriesDemand, SeriesGuard};
+use crate::declaration::{Identifiers, Role, Score, SeriesDemand, SeriesGuard};
 use crate::ingest::Warning;
 use crate::job::{
     Job, JobOutcome, JobSpec, Lease, ReleaseConfiguration, ReleaseRecord, SeriesPlace,
@@ -239,6 +239,10 @@ fn record(
         pending_rows: state.counts.pending,
         classes: state.counts.classes,
         columns: columns.collect(),
+        identifiers: Identifiers::Omit,
+        recipient: None,
+        linkage: false,
+        warnings: Vec::new(),
         verification: None,
         csv_sha256: None,
         csv_bytes: None,

@@ -32,6 +32,7 @@ pub(super) struct BatchRow {
     pub(super) batch_id: Uuid,
     pub(super) sequence: i32,
     pub(super) rows: i64,
+    pub(super) identity_chunks: i32,
     pub(super) quasi_chunks: i32,
     pub(super) auxiliary_chunks: i32,
 }

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::statement::{Statement, statement};
 use super::{Error, Store};
-use crate::vault::{DataKey, Purpose};
+use crate::vault::{DataKey, IdentifierKey, Purpose, TokenScope};
 
 const INSERT_DATA_KEY: Statement = statement!("insert_data_key");
 const FIND_DATA_KEY: Statement = statement!("find_data_key");
@@ -31,6 +31,15 @@ impl Store {
                 .map_err(INSERT_DATA_KEY.failed())?;
         }
         Ok(())
+    }
+
+    /// The key of the tokens that stand in a release in the place of identifiers.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] without the dataset, [`Error::Sealed`] with another master key; the database's.
+    pub async fn identifier_key(&self, scope: &TokenScope<'_>) -> Result<IdentifierKey, Error> {
+        let key = self.data_key(scope.dataset_id, Purpose::Token).await?;
+        Ok(key.identifier_key(scope))
     }
 
     /// One data key; [`Error::NotFound`] without the dataset, [`Error::Form`] if the key was destroyed.

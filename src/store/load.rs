@@ -1,4 +1,5 @@
-//! Batches back to tables. Opens the quasi and the auxiliary partition, never the identity partition.
+//! Batches back to tables. Opens the quasi and the auxiliary partition; the identity partition only where identifiers are
+//! named, to be replaced by tokens.
 
 use std::sync::Arc;
 
@@ -30,12 +31,32 @@ impl Store {
         schema: &Schema,
         through_batch: u32,
     ) -> Result<Table, Error> {
+        self.load_columns(dataset_id, schema, through_batch, &[])
+            .await
+    }
+
+    /// As [`Store::load_table`], with identifying attributes at these positions: opens the identity partition if there
+    /// are any.
+    async fn load_columns(
+        &self,
+        dataset_id: Uuid,
+        schema: &Schema,
+        through_batch: u32,
+        identifiers: &[usize],
+    ) -> Result<Table, Error> {
         let layout = layout(schema);
         let mut partitions = vec![self.quasi(dataset_id, &layout).await?];
         if !layout.auxiliary.is_empty() {
             partitions.push(self.auxiliary(dataset_id, &layout).await?);
         }
-        let wanted = (schema.releasable(), schema.subject().is_some());
+        let mut columns = schema.releasable();
+        if !identifiers.is_empty() {
+            partitions.push(self.identity(dataset_id, &layout).await?);
+            for &position in identifiers {
+                columns[position] = true;
+            }
+        }
+        let wanted = (columns, schema.subject().is_some());
         self.fill(&wanted, dataset_id, &partitions, through_batch)
             .await
     }
@@ -51,7 +72,25 @@ impl Store {
         through_batch: u32,
         populations: &[PinnedPopulation],
     ) -> Result<Table, Error> {
-        let mut table = self.load_table(dataset_id, schema, through_batch).await?;
+        self.load_identified_input(dataset_id, schema, through_batch, populations, &[])
+            .await
+    }
+
+    /// As [`Store::load_input`], with the identifying attributes at these positions as they are, to be replaced by tokens;
+    /// without any the identity partition stays closed.
+    ///
+    /// # Errors
+    /// As [`Store::load_input`].
+    pub async fn load_identified_input(
+        &self,
+        dataset_id: Uuid,
+        schema: &Schema,
+        through_batch: u32,
+        populations: &[PinnedPopulation],
+        identifiers: &[usize],
+    ) -> Result<Table, Error> {
+        let table = self.load_columns(dataset_id, schema, through_batch, identifiers);
+        let mut table = table.await?;
         for pinned in populations {
             let population = self.load_population(pinned, schema).await;
             table
@@ -199,6 +238,16 @@ impl Store {
         })
     }
 
+    async fn identity(&self, dataset_id: Uuid, layout: &Layout) -> Result<Partition, Error> {
+        let columns = layout.identity.iter().copied().map(Target::Attribute);
+        Ok(Partition {
+            dataset_id,
+            purpose: Purpose::Identity,
+            key: Arc::new(self.data_key(dataset_id, Purpose::Identity).await?),
+            targets: columns.collect(),
+        })
+    }
+
     async fn auxiliary(&self, dataset_id: Uuid, layout: &Layout) -> Result<Partition, Error> {
         let columns = layout.auxiliary.iter().copied().map(Target::Attribute);
         Ok(Partition {
@@ -218,6 +267,7 @@ impl Store {
         erased: &Arc<[u64]>,
     ) -> Result<Table, Error> {
         let chunks = match partition.purpose {
+            Purpose::Identity => batch.identity_chunks,
             Purpose::Quasi => batch.quasi_chunks,
             _ => batch.auxiliary_chunks,
         };

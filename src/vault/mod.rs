@@ -5,6 +5,7 @@
 //! stands before the ciphertext. The associated data binds every ciphertext to its place, so a chunk moved to another
 //! dataset, batch, partition or position does not open. Destroying a wrapped key destroys what it sealed.
 
+mod identifier;
 mod key_file;
 mod place;
 mod token;
@@ -20,6 +21,7 @@ use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
+pub use identifier::{IdentifierKey, TokenScope};
 pub use place::{Place, Purpose, SeriesPart, SeriesPlace};
 
 /// Bytes of every key.

@@ -11,7 +11,9 @@ use super::{Context, series};
 use crate::anonymize::report::{Front, Reason};
 use crate::anonymize::table::Schema;
 use crate::anonymize::{Limits, Outcome, Task};
-use crate::declaration::{Demand, ReleaseChoice, ReleaseDemand, RowOrder, SuppressedRows};
+use crate::declaration::{
+    Demand, Identifiers, ReleaseChoice, ReleaseDemand, RowOrder, SuppressedRows,
+};
 use crate::job::{Job, JobOutcome, JobSpec, JobState, Lease, ReleaseRecord};
 use crate::publish::publish;
 use crate::store::{self, Finish, ReleaseDraft, StoredFront};
@@ -209,6 +211,9 @@ async fn release(
         row_order: RowOrder::default(),
         columns: None,
         suppressed_rows: SuppressedRows::default(),
+        identifiers: Identifiers::default(),
+        recipient: None,
+        linkage: false,
     };
     match publish(&context.store, &context.pool, &stored, solution, &demand).await {
         Ok(release) => Ended::Found {

@@ -5,7 +5,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use kindred::vault::{Error, Place, Purpose, Vault};
+use kindred::vault::{Error, Place, Purpose, TokenScope, Vault};
 use secrecy::SecretString;
 use uuid::Uuid;
 
@@ -209,4 +209,69 @@ fn neither_vault_nor_key_shows_its_bytes() {
         .unwrap_data_key(Uuid::from_u128(1), Purpose::Quasi, &wrapped)
         .unwrap();
     assert_eq!(format!("{vault:?} {key:?}"), "Vault { .. } DataKey { .. }");
+}
+
+#[test]
+fn tokens_of_identifiers_depend_on_dataset_recipient_column_and_release() {
+    let (vault, dataset_id) = (vault("1"), Uuid::from_u128(1));
+    let wrapped = vault.new_data_key(dataset_id, Purpose::Token).unwrap();
+    let key = vault
+        .unwrap_data_key(dataset_id, Purpose::Token, &wrapped)
+        .unwrap();
+    let scope = TokenScope {
+        dataset_id,
+        recipient: Some("a"),
+        release_id: Some(Uuid::from_u128(7)),
+    };
+    let token = |scope: &TokenScope<'_>, column: &str, value: &str| {
+        key.identifier_key(scope).token(column, value)
+    };
+    let first = token(&scope, "mrn", "Jos\u{e9} ");
+    assert_eq!(first, token(&scope, "mrn", "JOSE\u{301}"));
+    assert_eq!(first.len(), 32);
+    let linked = TokenScope {
+        release_id: None,
+        ..scope
+    };
+    let others = [
+        token(&scope, "mrn", "jos"),
+        token(&scope, "name", "Jos\u{e9}"),
+        token(
+            &TokenScope {
+                recipient: Some("b"),
+                ..scope
+            },
+            "mrn",
+            "jos\u{e9}",
+        ),
+        token(
+            &TokenScope {
+                recipient: None,
+                ..scope
+            },
+            "mrn",
+            "jos\u{e9}",
+        ),
+        token(
+            &TokenScope {
+                dataset_id: Uuid::from_u128(2),
+                ..scope
+            },
+            "mrn",
+            "jos\u{e9}",
+        ),
+        token(
+            &TokenScope {
+                release_id: Some(Uuid::from_u128(8)),
+                ..scope
+            },
+            "mrn",
+            "jos\u{e9}",
+        ),
+        token(&linked, "mrn", "jos\u{e9}"),
+        hex::encode(key.subject_token("jos\u{e9}")),
+        first,
+    ];
+    let distinct: std::collections::BTreeSet<&String> = others.iter().collect();
+    assert_eq!(distinct.len(), others.len());
 }

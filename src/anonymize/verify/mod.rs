@@ -11,10 +11,12 @@ mod population;
 mod privacy;
 mod regroup;
 pub mod series;
+mod tokens;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::identifiers::Tokens;
 use super::release::{Recipe, Rendered};
 use super::subtree::Recoded;
 use super::table::{Schema, Table};
@@ -59,11 +61,30 @@ pub fn verify(
     limit: Fraction,
     rendered: &Rendered,
 ) -> Result<Verification, VerificationFailure> {
+    verify_with_tokens(table, schema, recipe, limit, rendered, &Tokens::default())
+}
+
+/// As [`verify`], where identifiers that have tokens were to be replaced by them.
+///
+/// Of the given tokens it takes which columns have any, and nothing else: that a cell is a token, and of whom, is judged by
+/// the identifiers themselves.
+///
+/// # Errors
+/// Any check failed.
+pub fn verify_with_tokens(
+    table: &Table,
+    schema: &Schema,
+    recipe: &Recipe<'_>,
+    limit: Fraction,
+    rendered: &Rendered,
+    tokens: &Tokens,
+) -> Result<Verification, VerificationFailure> {
     let mut verifier = Verifier {
         table,
         schema,
         recipe,
         rendered,
+        tokens,
         checks: Vec::new(),
         failures: Vec::new(),
     };
@@ -75,7 +96,11 @@ pub fn verify(
     let released = verifier.check_counts(limit);
     verifier.check_masked_rows();
     for column in 0..rendered.columns.len() {
-        verifier.check_column(column, &released);
+        if verifier.role(column) == Role::Identifying {
+            verifier.check_tokens(column, &released);
+        } else {
+            verifier.check_column(column, &released);
+        }
     }
     let classes = Classes::of(rendered, schema, &released);
     let k = verifier.check_privacy(&classes, &released);
@@ -97,6 +122,7 @@ struct Verifier<'a> {
     schema: &'a Schema,
     recipe: &'a Recipe<'a>,
     rendered: &'a Rendered,
+    tokens: &'a Tokens,
     checks: Vec<String>,
     failures: Vec<String>,
 }
@@ -115,11 +141,18 @@ impl<'a> Verifier<'a> {
         }
     }
 
+    fn role(&self, column: usize) -> Role {
+        let position = self.rendered.columns[column].position;
+        self.schema.attributes()[position].declaration.role
+    }
+
     /// Exactly the wanted columns that may be released, in declared order.
     fn check_columns(&mut self) {
         let attributes = self.schema.attributes().iter().enumerate();
         let expected: Vec<(usize, &str)> = attributes
-            .filter(|(_, attribute)| attribute.declaration.role != Role::Identifying)
+            .filter(|(position, attribute)| {
+                attribute.declaration.role != Role::Identifying || self.tokens.has(*position)
+            })
             .map(|(position, attribute)| (position, attribute.declaration.name.as_str()))
             .filter(|&(_, name)| {
                 let wanted = self.recipe.columns;

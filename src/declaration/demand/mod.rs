@@ -6,6 +6,7 @@ mod models;
 mod objective;
 mod parse;
 mod privacy;
+mod release;
 mod search;
 mod series;
 
@@ -176,6 +177,28 @@ pub struct ReleaseDemand {
     /// What becomes of suppressed rows.
     #[schema(required = false)]
     pub suppressed_rows: SuppressedRows,
+    /// What stands in the place of identifiers.
+    #[serde(default)]
+    #[schema(required = false)]
+    pub identifiers: Identifiers,
+    /// Who gets the release, 1 to 200 characters; tokens of two recipients have nothing in common.
+    #[serde(default)]
+    pub recipient: Option<String>,
+    /// Whether all releases with this flag for the recipient share their tokens.
+    #[serde(default)]
+    #[schema(required = false)]
+    pub linkage: bool,
+}
+
+/// What stands in a release in the place of identifiers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Identifiers {
+    /// Nothing: their columns are left out.
+    #[default]
+    Omit,
+    /// A keyed token for each, in its column.
+    Token,
 }
 
 /// Order of released rows.
@@ -272,6 +295,6 @@ impl ReleaseDemand {
     /// # Errors
     /// All faults found.
     pub fn parse(body: &Value) -> Result<Self, Vec<Fault>> {
-        parse::release(body)
+        release::release(body)
     }
 }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::privacy::{binding_models, models};
 use super::{
     Demand, MeasureDemand, Objective, PopulationDemand, PrivacyModel, Recoding, ReleaseChoice,
-    ReleaseDemand, RowOrder, SuppressedRows, measures, search,
+    measures, search,
 };
 use crate::declaration::cursor::Cursor;
 use crate::declaration::words::Words;
@@ -47,21 +47,6 @@ const RECODINGS: Words<Recoding> = Words {
 const RELEASE_CHOICES: Words<ReleaseChoice> = Words {
     noun: "choice of a solution",
     legal: &[("recommended", ReleaseChoice::Recommended)],
-    planned: &[],
-};
-
-const ROW_ORDERS: Words<RowOrder> = Words {
-    noun: "row order",
-    legal: &[("shuffled", RowOrder::Shuffled), ("input", RowOrder::Input)],
-    planned: &[],
-};
-
-const SUPPRESSED_ROWS: Words<SuppressedRows> = Words {
-    noun: "treatment of suppressed rows",
-    legal: &[
-        ("omit", SuppressedRows::Omit),
-        ("mask", SuppressedRows::Mask),
-    ],
     planned: &[],
 };
 
@@ -195,50 +180,6 @@ fn measure_of(
     })
 }
 
-/// What [`ReleaseDemand::parse`] does.
-pub(super) fn release(body: &Value) -> Result<ReleaseDemand, Vec<Fault>> {
-    let mut faults = Faults::default();
-    let demand = release_of(body, &mut faults);
-    faults.finish(demand)
-}
-
-fn release_of(body: &Value, faults: &mut Faults) -> Option<ReleaseDemand> {
-    let object = Cursor::root(body).object(faults)?;
-    let fields = [
-        "job_id",
-        "solution_id",
-        "row_order",
-        "columns",
-        "suppressed_rows",
-    ];
-    object.only(&fields, faults);
-    let job_id = object
-        .required("job_id", faults)
-        .and_then(|cursor| uuid(&cursor, faults));
-    let solution_id = object
-        .required("solution_id", faults)
-        .and_then(|cursor| cursor.whole(&(0..=u64::from(u32::MAX)), faults));
-    let row_order = object
-        .optional("row_order")
-        .map_or(Some(RowOrder::default()), |cursor| {
-            cursor.word(&ROW_ORDERS, faults)
-        });
-    let columns = object.optional("columns");
-    let columns = columns.map(|cursor| columns_of(&cursor, faults));
-    let suppressed_rows = object
-        .optional("suppressed_rows")
-        .map_or(Some(SuppressedRows::default()), |cursor| {
-            cursor.word(&SUPPRESSED_ROWS, faults)
-        });
-    Some(ReleaseDemand {
-        job_id: job_id?,
-        solution_id: u32::try_from(solution_id?).ok()?,
-        row_order: row_order?,
-        columns: columns.map_or(Some(None), |columns| columns.map(Some))?,
-        suppressed_rows: suppressed_rows?,
-    })
-}
-
 /// A dataset's or job's id.
 pub(super) fn uuid(cursor: &Cursor<'_>, faults: &mut Faults) -> Option<Uuid> {
     let text = cursor.text(faults)?;
@@ -248,21 +189,4 @@ pub(super) fn uuid(cursor: &Cursor<'_>, faults: &mut Faults) -> Option<Uuid> {
         faults.push(fault.sample([text]));
     }
     id
-}
-
-fn columns_of(cursor: &Cursor<'_>, faults: &mut Faults) -> Option<Vec<String>> {
-    let columns = cursor.texts(faults)?;
-    if columns.is_empty() {
-        let detail = "at least one column is wanted here; leave the field out for all";
-        faults.push(cursor.fault(FaultCode::OutOfRange, detail));
-    }
-    let mut seen = rustc_hash::FxHashSet::default();
-    for (position, column) in columns.iter().enumerate() {
-        if !seen.insert(column) {
-            let pointer = format!("{}/{position}", cursor.pointer());
-            let detail = "the column is already named";
-            faults.push(Fault::at(pointer, FaultCode::DuplicateColumn, detail).column(column));
-        }
-    }
-    Some(columns)
 }

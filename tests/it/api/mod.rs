@@ -13,6 +13,7 @@ mod releases;
 mod series;
 mod series_guard;
 mod subtree;
+mod tokens;
 
 use std::sync::Arc;
 

@@ -4,6 +4,7 @@
 
 mod rendered;
 mod tampered;
+mod tokens;
 
 use kindred::anonymize::release::{Recipe, Rendered, render};
 use kindred::anonymize::subtree::Recoded;
