@@ -61,7 +61,7 @@ pub struct ReleaseRecord {
     /// Who gets it; null if nobody was named.
     #[serde(default)]
     pub recipient: Option<String>,
-    /// Whether its tokens are those of every linked release for the recipient.
+    /// Whether tokens join its rows with those of other releases: of every linked release for the recipient, or of the series.
     #[serde(default)]
     pub linkage: bool,
     /// What whoever decides on the release should know.

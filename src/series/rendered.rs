@@ -1,6 +1,6 @@
 //! A release of a series, put together from the log when it is first read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use uuid::Uuid;
@@ -11,11 +11,11 @@ use crate::anonymize::release::{self, Recipe, Rendered};
 use crate::anonymize::report::{Measurement, RecodingReport};
 use crate::anonymize::series::NodeKey;
 use crate::anonymize::subtree::Recoded;
-use crate::anonymize::table::{Block, BlockBuilder, Schema, Table};
+use crate::anonymize::table::{Block, BlockBuilder, MISSING, Schema, Table};
 use crate::anonymize::verify::{self, Verification, VerificationFailure};
 use crate::declaration::{
-    DatasetDeclaration, Fraction, Levels, MeasureDemand, PrivacyModel, Role, RowOrder,
-    SuppressedRows, ValueType,
+    AttributeDeclaration, DatasetDeclaration, Fraction, Levels, MeasureDemand, PrivacyModel,
+    ROW_TOKEN, Role, RowOrder, SuppressedRows, ValueType,
 };
 use crate::job::ReleaseRecord;
 use crate::pool::CpuPool;
@@ -84,7 +84,7 @@ pub async fn added(
     let Some(version) = version.map_err(publish::Error::Store)? else {
         return Ok(None);
     };
-    let schema = flat(&version.declaration)?;
+    let schema = flat(&version)?;
     let table = store.series_added(&version, &schema).await;
     let table = table.map_err(publish::Error::Store)?;
     let work = move || {
@@ -104,7 +104,7 @@ async fn render(
 ) -> Result<(), publish::Error> {
     let record = store.release(version.release_id).await;
     let mut record = record.map_err(publish::Error::Store)?;
-    let schema = flat(&version.declaration)?;
+    let schema = flat(version)?;
     let table = store.series_table(version, &schema).await;
     let table = table.map_err(publish::Error::Store)?;
     let expected = (record.released_rows, record.classes);
@@ -128,9 +128,13 @@ async fn render(
     done.map_err(publish::Error::Store)
 }
 
-/// The declaration of released rows: a label is a value that nothing stands above but `*`.
-fn flat(declaration: &DatasetDeclaration) -> Result<Schema, publish::Error> {
-    let mut flat = declaration.clone();
+/// The declaration of released rows: a label is a value that nothing stands above but `*`; tokens of rows are one more
+/// column.
+fn flat(version: &SeriesVersion) -> Result<Schema, publish::Error> {
+    let mut flat = version.declaration.clone();
+    if version.demand.row_linkage {
+        flat.attributes.push(row_token());
+    }
     for attribute in &mut flat.attributes {
         if attribute.role == Role::QuasiIdentifying {
             attribute.hierarchy = None;
@@ -142,6 +146,38 @@ fn flat(declaration: &DatasetDeclaration) -> Result<Schema, publish::Error> {
         let form = "a declaration that does not compile".to_owned();
         publish::Error::Store(store::Error::Form(form))
     })
+}
+
+/// The column of the rows' tokens.
+fn row_token() -> AttributeDeclaration {
+    AttributeDeclaration {
+        name: ROW_TOKEN.to_owned(),
+        role: Role::Insensitive,
+        subject: false,
+        value_type: ValueType::Text,
+        format: None,
+        missing: Vec::new(),
+        trim: false,
+        order: None,
+        hierarchy: None,
+    }
+}
+
+/// Every row has a token of its own.
+fn check_row_tokens(table: &Table, schema: &Schema) -> Result<(), VerificationFailure> {
+    let Some(position) = schema.position(ROW_TOKEN) else {
+        return Ok(());
+    };
+    let column = table.columns[position].as_ref();
+    let distinct = column.map_or(0, |column| {
+        let codes: BTreeSet<u32> = column.codes.iter().copied().collect();
+        codes.len() - usize::from(codes.contains(&MISSING))
+    });
+    if distinct == table.rows {
+        return Ok(());
+    }
+    let failures = vec![format!("{} rows have {distinct} tokens", table.rows)];
+    Err(VerificationFailure { failures })
 }
 
 /// The rows in their released order.
@@ -185,6 +221,9 @@ fn verified(
     (rows, classes): (u64, u64),
 ) -> Result<(Rendered, Verification, Measurement), publish::Error> {
     let privacy = &version.demand.privacy;
+    if version.demand.row_linkage {
+        check_row_tokens(table, schema)?;
+    }
     let rendered = shuffled(table, schema, version, privacy)?;
     let levels = levels(schema);
     let recipe = recipe(&levels, version, privacy);

@@ -13,7 +13,7 @@ use crate::anonymize::series::{self, Rules, Settings, State, Step};
 use crate::anonymize::table::Schema;
 use crate::anonymize::verify::{self, VerificationFailure};
 use crate::anonymize::{Observer, Progress};
-use crate::declaration::{Identifiers, Role, Score, SeriesDemand, SeriesGuard};
+use crate::declaration::{Identifiers, ROW_TOKEN, Role, Score, SeriesDemand, SeriesGuard};
 use crate::ingest::Warning;
 use crate::job::{
     Job, JobOutcome, JobSpec, Lease, ReleaseConfiguration, ReleaseRecord, SeriesPlace,
@@ -209,6 +209,8 @@ fn record(
         .map(|attribute| &attribute.declaration)
         .filter(|declaration| declaration.role != Role::Identifying)
         .map(|declaration| declaration.name.clone());
+    let token = series.demand.row_linkage.then(|| ROW_TOKEN.to_owned());
+    let columns = columns.chain(token);
     ReleaseRecord {
         release_id: Uuid::now_v7(),
         dataset_id: series.dataset_id,
@@ -241,7 +243,7 @@ fn record(
         columns: columns.collect(),
         identifiers: Identifiers::Omit,
         recipient: None,
-        linkage: false,
+        linkage: series.demand.row_linkage,
         warnings: Vec::new(),
         verification: None,
         csv_sha256: None,

@@ -29,6 +29,7 @@ mod series;
 mod series_codec;
 mod series_index;
 mod series_log;
+mod series_logged_rows;
 mod series_rows;
 mod series_sealed;
 mod series_update;

@@ -7,6 +7,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::series_codec::{decode_nodes, encode_nodes};
+use super::series_logged_rows::{RowTokens, append, empty_table};
 use super::series_sealed::SeriesKeys;
 use super::statement::{Statement, json, small_count, small_stored, statement};
 use super::{Error, ReleaseDraft, Store, aside, chunk, commit, datasets, staging};
@@ -198,6 +199,8 @@ impl Store {
 
     /// The rows of a version with the tokens of their subjects, in no order that means anything.
     ///
+    /// `schema` is of the released columns: with `row_linkage` its last attribute is that of the rows' tokens.
+    ///
     /// Memory: one `u32` per cell, the distinct values, one chunk. Cost: the whole log up to the version.
     ///
     /// # Errors
@@ -210,6 +213,7 @@ impl Store {
         let keys = self
             .series_keys(version.dataset_id, version.series_id)
             .await?;
+        let tokens = RowTokens::of(version, &keys);
         let mut table = empty_table(schema);
         let mut retired: BTreeSet<Box<str>> = BTreeSet::new();
         for logged in self.logged(version.series_id, version.version).await? {
@@ -223,8 +227,9 @@ impl Store {
                     let block = self
                         .logged_block(&keys, (of_version, kind, sequence))
                         .await?;
+                    let tokens = tokens.clone();
                     (table, retired) = aside(move || {
-                        append(&mut table, block, &retired)?;
+                        append(&mut table, block, &retired, tokens.as_ref())?;
                         Ok((table, retired))
                     })
                     .await?;
@@ -253,13 +258,14 @@ impl Store {
         let keys = self
             .series_keys(version.dataset_id, version.series_id)
             .await?;
+        let tokens = RowTokens::of(version, &keys);
         let mut table = empty_table(schema);
         let logged = self.logged(version.series_id, version.version).await?;
         let logged = logged.first().ok_or(Error::NotFound("release"))?;
         for sequence in 0..small_count(logged.added_chunks) {
             let place = (version.version, Kind::Added, sequence);
             let block = self.logged_block(&keys, place).await?;
-            append(&mut table, block, &BTreeSet::new())?;
+            append(&mut table, block, &BTreeSet::new(), tokens.as_ref())?;
         }
         Ok(table)
     }
@@ -364,33 +370,4 @@ impl Store {
         let plain = self.logged_bytes(keys, place).await?;
         aside(move || chunk::decode(&plain)).await
     }
-}
-
-fn empty_table(schema: &Schema) -> Table {
-    Table::with_columns(&schema.releasable(), schema.subject().is_some())
-}
-
-/// Appends the rows of a logged block that are not retired.
-fn append(table: &mut Table, mut block: Block, retired: &BTreeSet<Box<str>>) -> Result<(), Error> {
-    let malformed = || Error::Form("a block of a series' log has other columns".to_owned());
-    let ids = block.columns.pop().ok_or_else(malformed)?;
-    let gone: Vec<u64> = (0..block.rows)
-        .filter(|&row| ids.cell(row).is_none_or(|id| retired.contains(id)))
-        .map(|row| row as u64)
-        .collect();
-    let block = super::erasure::without(block, 0, &gone);
-    let columns = table
-        .columns
-        .iter_mut()
-        .flatten()
-        .chain(&mut table.subjects);
-    let mut own: Vec<_> = columns.collect();
-    if own.len() != block.columns.len() {
-        return Err(malformed());
-    }
-    for (own, column) in own.iter_mut().zip(&block.columns) {
-        own.append(column);
-    }
-    table.rows += block.rows;
-    Ok(())
 }

@@ -43,6 +43,13 @@ impl DataKey {
             key: Zeroizing::new(token::hmac(&self.key.0[..], &fields)),
         }
     }
+
+    /// Keyed token of a row of a series, the same in all of its releases.
+    #[must_use]
+    pub fn row_token(&self, series_id: Uuid, row: &str) -> String {
+        let fields: [&[u8]; 3] = [b"series row", series_id.as_bytes(), row.as_bytes()];
+        hex::encode(token::cut(&token::hmac(&self.key.0[..], &fields)))
+    }
 }
 
 impl IdentifierKey {

@@ -22,7 +22,7 @@ use uuid::Uuid;
 use super::Fraction;
 use crate::fault::Fault;
 pub use model::{DisclosureMode, Distance, MissingSensitive, PrivacyModel, Reference};
-pub use series::{SeriesDemand, SeriesGuard, SeriesRecoding};
+pub use series::{ROW_TOKEN, SeriesDemand, SeriesGuard, SeriesRecoding};
 
 /// Generalization level per quasi-identifier, by name.
 pub type Levels = std::collections::BTreeMap<String, usize>;

@@ -25,6 +25,9 @@ const FIELDS: &[&str] = &[
     "seed",
 ];
 
+/// Column of the rows' tokens in the releases of a series with `row_linkage`.
+pub const ROW_TOKEN: &str = "row_token";
+
 /// Most characters of a name.
 const NAME_CHARACTERS: usize = 200;
 
@@ -55,7 +58,7 @@ pub struct SeriesDemand {
     #[schema(required = false)]
     #[serde(default)]
     pub guard: SeriesGuard,
-    /// Whether rows bear an id that is the same in every release; only `false` is offered.
+    /// Whether rows bear a keyed token, in a last column `row_token`, that is the same in every release of the series.
     #[schema(required = false)]
     pub row_linkage: bool,
     /// Seed of the order of rows.
@@ -156,9 +159,12 @@ fn parse(
         .optional("row_linkage")
         .map_or(Some(false), |cursor| {
             let wanted = cursor.boolean(faults);
-            if wanted == Some(true) {
-                let detail = "rows of a series bear no id: leave the field out, or send `false`";
-                faults.push(cursor.fault(FaultCode::NotSupported, detail));
+            let mut named = dataset.attributes.iter();
+            if wanted == Some(true) && named.any(|attribute| attribute.name == ROW_TOKEN) {
+                let detail =
+                    format!("the dataset has a column `{ROW_TOKEN}`, the name of the rows' tokens");
+                let fault = cursor.fault(FaultCode::DuplicateColumn, detail);
+                faults.push(fault.column(ROW_TOKEN));
             }
             wanted
         });

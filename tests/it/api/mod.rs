@@ -7,6 +7,7 @@ mod batches;
 mod datasets;
 mod deletions;
 mod jobs;
+mod linkage;
 mod pressure;
 mod problems;
 mod releases;

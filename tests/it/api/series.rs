@@ -269,7 +269,7 @@ async fn a_series_names_every_fault_of_its_demands(pool: PgPool) {
     let body = with_dataset(
         &dataset,
         &json!({"name": "", "privacy": [], "recoding": "full_domain",
-        "score": "beauty", "specialize_factor": 0, "row_linkage": true, "suppresion_limit": 0.1}),
+        "score": "beauty", "specialize_factor": 0, "row_linkage": "yes", "suppresion_limit": 0.1}),
     );
     let problem = api
         .post("/v1/series", &body)
@@ -279,12 +279,12 @@ async fn a_series_names_every_fault_of_its_demands(pool: PgPool) {
     found.sort();
     let expected = [
         ("not_supported", "/recoding"),
-        ("not_supported", "/row_linkage"),
         ("out_of_range", "/name"),
         ("out_of_range", "/privacy"),
         ("out_of_range", "/specialize_factor"),
         ("unknown_field", "/suppresion_limit"),
         ("unknown_value", "/score"),
+        ("wrong_type", "/row_linkage"),
     ];
     assert_eq!(
         found,
