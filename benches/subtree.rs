@@ -154,11 +154,7 @@ fn diabetes130(folder: &Path) -> Data {
     let rows: Vec<Vec<String>> = records
         .map(|record| positions.map(|place| record[place].to_owned()).to_vec())
         .collect();
-    tabled(
-        "diabetes130",
-        names.map(attribute).to_vec(),
-        rows.into_iter(),
-    )
+    tabled("diabetes130", &names.map(attribute), rows.into_iter())
 }
 
 /// So many rows like those of the adult table.
@@ -190,12 +186,12 @@ fn enlarged(folder: &Path, rows: usize) -> Data {
         }
         row
     });
-    tabled("adult", attributes, drawn)
+    tabled("adult", &attributes, drawn)
 }
 
 fn tabled<T: AsRef<str>>(
     name: &str,
-    attributes: Vec<Value>,
+    attributes: &[Value],
     rows: impl Iterator<Item = Vec<T>>,
 ) -> Data {
     let columns = attributes.len();
