@@ -31,6 +31,18 @@ pub enum Command {
         #[command(subcommand)]
         action: KeyAction,
     },
+    /// Opens a sealed partition with a reader's own key and prints its rows as CSV.
+    Open {
+        /// The reader's private key, as `kindred keys reader` makes it.
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+        /// The reader's record, the answer of `GET /v1/datasets/{id}/readers/{reader_id}`.
+        #[arg(long, value_name = "FILE")]
+        grant: PathBuf,
+        /// The partition, the answer of `GET /v1/datasets/{id}/partitions/{partition}`; standard input if absent.
+        #[arg(value_name = "PARTITION")]
+        partition: Option<PathBuf>,
+    },
     /// Prints the `OpenAPI` document.
     Openapi,
     /// Runs a command with `DATABASE_URL` set to a private Postgres server, and stops the server afterwards.
@@ -54,11 +66,17 @@ pub enum Command {
 }
 
 /// Work on keys.
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub enum KeyAction {
     /// Makes a new master key, wraps every data key by it, and puts its file in the place of the old one. Stop every
     /// other process first. If it is broken off, run it again.
     Rotate,
+    /// Makes a reader's private key in a file of mode 0600, unless it is there, and prints the public key.
+    Reader {
+        /// The file.
+        #[arg(value_name = "FILE")]
+        key: PathBuf,
+    },
 }
 
 /// A published experiment.

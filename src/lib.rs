@@ -16,6 +16,7 @@ pub mod job;
 pub mod pool;
 pub mod postgres;
 pub mod publish;
+pub mod reading;
 pub mod reproduce;
 pub mod rotation;
 pub mod series;

@@ -1,13 +1,14 @@
 //! The program: parses the command line and runs one subcommand.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
 use kindred::app::{self, App};
 use kindred::arguments::{Arguments, Command, Experiment, KeyAction};
-use kindred::{config::Config, http, postgres, reproduce, rotation, telemetry};
+use kindred::{config::Config, http, postgres, reading, reproduce, rotation, telemetry};
 
 #[tokio::main]
 async fn main() -> anyhow::Result<ExitCode> {
@@ -25,6 +26,26 @@ async fn main() -> anyhow::Result<ExitCode> {
         Command::Keys {
             action: KeyAction::Rotate,
         } => rotation::rotate(config()?).await?,
+        Command::Keys {
+            action: KeyAction::Reader { key },
+        } => {
+            let public = reading::reader_key(&key)?;
+            writeln!(std::io::stdout(), "{public}").context("standard output")?;
+        }
+        Command::Open {
+            key,
+            grant,
+            partition,
+        } => {
+            let partition: Box<dyn Read> = match &partition {
+                Some(path) => {
+                    Box::new(File::open(path).with_context(|| path.display().to_string())?)
+                }
+                None => Box::new(std::io::stdin()),
+            };
+            let partition = std::io::BufReader::new(partition);
+            reading::open(&key, &grant, partition, &mut std::io::stdout().lock())?;
+        }
         Command::Openapi => {
             let document = http::openapi().to_pretty_json()?;
             writeln!(std::io::stdout(), "{document}").context("standard output")?;

@@ -73,6 +73,8 @@ pub struct Vault {
     pub master_key: Option<SecretString>,
     /// Key file, made with mode 0600 if neither it nor a master key is there; absent: `master.key` in the data directory.
     pub key_file: Option<PathBuf>,
+    /// Whether readers may be granted the partitions that hold quasi-identifiers and identifiers.
+    pub grant_raw_partitions: bool,
 }
 
 /// The worker.

@@ -24,6 +24,7 @@ use crate::declaration::{
     Role, RowOrder, SearchMethod, SeriesDemand, SuppressedRows,
 };
 use crate::fault::Fault;
+use crate::job::Partition;
 
 /// Body of `POST /v1/jobs`: a search.
 #[derive(Debug, ToSchema)]
@@ -118,6 +119,18 @@ pub(super) struct NewDeletion {
     subjects: Option<Vec<String>>,
     /// Value by column; rows that hold all of them are erased.
     rows_where: Option<std::collections::BTreeMap<String, String>>,
+}
+
+/// Body of `POST /v1/datasets/{dataset_id}/readers`.
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "read by the document's derive only")]
+pub(super) struct NewReader {
+    /// A name, 1 to 200 characters.
+    name: String,
+    /// X25519 public key, 64 hexadecimal digits.
+    public_key: String,
+    /// What it can open.
+    partitions: Vec<Partition>,
 }
 
 /// Body of `POST /v1/releases`.
@@ -221,6 +234,10 @@ pub(super) fn describe(mut openapi: OpenApi) -> OpenApi {
             "Keep one policy up to date over a growing dataset.",
         ),
         ("releases", "Make, inspect and download verified releases."),
+        (
+            "readers",
+            "Let holders of keys of their own open stored partitions.",
+        ),
         ("operations", "Health, readiness, metrics."),
     ];
     let tags =

@@ -24,6 +24,7 @@ mod operations;
 mod populations;
 mod problem;
 mod query;
+mod readers;
 mod receive;
 mod releases;
 mod series;
@@ -88,6 +89,8 @@ fn brief() -> OpenApiRouter<App> {
         .routes(routes!(fronts::read_front))
         .routes(routes!(fronts::read_certificate))
         .routes(routes!(releases::list_releases))
+        .routes(routes!(readers::create_reader, readers::list_readers))
+        .routes(routes!(readers::read_reader, readers::delete_reader))
         .routes(routes!(series::create_series, series::list_series))
         .routes(routes!(series::read_series))
         .routes(routes!(series::list_series_releases))
@@ -106,6 +109,7 @@ fn lasting() -> OpenApiRouter<App> {
         .routes(routes!(releases::read_release))
         .routes(routes!(releases::download_release))
         .routes(routes!(attacks::attack_release))
+        .routes(routes!(readers::download_partition))
         .routes(routes!(anonymize::anonymize))
 }
 

@@ -50,6 +50,8 @@ codes! {
     MalformedJson = "malformed_json", BAD_REQUEST, "The body is not valid JSON";
     MalformedBody = "malformed_body", BAD_REQUEST, "The body could not be read";
     MalformedMultipart = "malformed_multipart", BAD_REQUEST, "The body is not a valid multipart form";
+    PartitionWithheld = "partition_withheld", FORBIDDEN, "The partition is given to no reader";
+    PartitionNotGranted = "partition_not_granted", FORBIDDEN, "No reader was granted the partition";
     NotFound = "not_found", NOT_FOUND, "There is no such thing";
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "The path does not take this method";
     NotAcceptable = "not_acceptable", NOT_ACCEPTABLE, "The answer has no such form";

@@ -1,5 +1,6 @@
 //! Plain types that the HTTP interface, the worker and the store share.
 
+mod reader;
 mod record;
 
 use chrono::{DateTime, Utc};
@@ -12,6 +13,7 @@ use crate::anonymize::report::Reason;
 use crate::anonymize::series::Counts;
 use crate::declaration::{DatasetDeclaration, Demand, SeriesDemand};
 use crate::ingest::Warning;
+pub use reader::{Partition, Reader};
 pub use record::{BatchRecord, ReleaseConfiguration, ReleaseRecord, SeriesPlace};
 
 /// A dataset as stored.

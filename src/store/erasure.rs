@@ -55,8 +55,9 @@ fn within(block: &Block, first: u64, erased: &[u64]) -> Vec<usize> {
         .collect()
 }
 
-/// The block without the erased rows.
-pub(super) fn without(mut block: Block, first: u64, erased: &[u64]) -> Block {
+/// The block without the erased rows; `first` is the row of its batch that it begins at, `erased` ascends.
+#[must_use]
+pub fn without(mut block: Block, first: u64, erased: &[u64]) -> Block {
     let gone = within(&block, first, erased);
     if gone.is_empty() {
         return block;

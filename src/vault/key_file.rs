@@ -22,7 +22,7 @@ pub(super) fn read_or_create(path: &Path) -> Result<SealingKey, Error> {
 }
 
 /// The key; `None` if there is no file.
-fn read(path: &Path) -> Result<Option<SealingKey>, Error> {
+pub(super) fn read(path: &Path) -> Result<Option<SealingKey>, Error> {
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -8,6 +8,7 @@
 mod identifier;
 mod key_file;
 mod place;
+mod reader;
 mod token;
 
 use std::fmt;
@@ -23,6 +24,7 @@ use zeroize::Zeroizing;
 
 pub use identifier::{IdentifierKey, TokenScope};
 pub use place::{Place, Purpose, SeriesPart, SeriesPlace};
+pub use reader::{Grant, ReaderPrivateKey, ReaderPublicKey};
 
 /// Bytes of every key.
 const KEY_BYTES: usize = 32;
@@ -52,6 +54,12 @@ pub enum Error {
     /// Authentication failed: another key, or changed data.
     #[error("sealed data does not open with this key")]
     Open,
+    /// Not an X25519 public key that a key can be wrapped for.
+    #[error("not an X25519 key")]
+    ReaderKey,
+    /// There is no such key file.
+    #[error("there is no key file {0}")]
+    NoKeyFile(String),
     /// The operating system gave no randomness.
     #[error("the operating system gave no randomness")]
     Randomness,

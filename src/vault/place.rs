@@ -59,7 +59,8 @@ pub struct Place {
 
 impl Place {
     /// A fixed-width form, so that two places never share one.
-    pub(super) fn associated_data(&self) -> Vec<u8> {
+    #[must_use]
+    pub fn associated_data(&self) -> Vec<u8> {
         let mut bytes = b"kindred chunk 1".to_vec();
         bytes.extend_from_slice(self.dataset_id.as_bytes());
         bytes.extend_from_slice(self.holder_id.as_bytes());

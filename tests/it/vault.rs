@@ -5,7 +5,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use kindred::vault::{Error, Place, Purpose, TokenScope, Vault};
+use kindred::vault::{Error, Grant, Place, Purpose, ReaderPrivateKey, TokenScope, Vault};
 use secrecy::SecretString;
 use uuid::Uuid;
 
@@ -209,6 +209,76 @@ fn neither_vault_nor_key_shows_its_bytes() {
         .unwrap_data_key(Uuid::from_u128(1), Purpose::Quasi, &wrapped)
         .unwrap();
     assert_eq!(format!("{vault:?} {key:?}"), "Vault { .. } DataKey { .. }");
+}
+
+/// RFC 7748, section 5.2: the first iteration of X25519 on its base point.
+#[test]
+fn a_readers_public_key_is_that_of_rfc_7748() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("reader.key");
+    std::fs::write(&path, format!("09{}\n", "0".repeat(62))).unwrap();
+    std::fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    let public = ReaderPrivateKey::read(&path).unwrap().public().unwrap();
+    assert_eq!(
+        public.text(),
+        "422c8e7a6227d7bca1350b3e2bb7279f7897b87bb6854b783c60e80311ae3079"
+    );
+    let absent = ReaderPrivateKey::read(&directory.path().join("absent.key"));
+    assert!(matches!(absent, Err(Error::NoKeyFile(_))));
+}
+
+#[test]
+fn a_key_wrapped_for_a_reader_opens_for_its_dataset_reader_and_partition_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = ReaderPrivateKey::open(&directory.path().join("own.key")).unwrap();
+    let other = ReaderPrivateKey::open(&directory.path().join("other.key")).unwrap();
+    let (vault, dataset_id) = (vault("1"), place().dataset_id);
+    let wrapped = vault.new_data_key(dataset_id, Purpose::Quasi).unwrap();
+    let key = vault
+        .unwrap_data_key(dataset_id, Purpose::Quasi, &wrapped)
+        .unwrap();
+    let sealed = key.seal(&place(), b"rows").unwrap();
+    let grant = Grant {
+        dataset_id,
+        reader_id: Uuid::from_u128(9),
+        purpose: Purpose::Quasi,
+    };
+    let wrapped = key.wrap_for(&own.public().unwrap(), &grant).unwrap();
+    // Encapsulated key 32, data key 32, tag 16; another one each time.
+    assert_eq!(wrapped.len(), 80);
+    assert_ne!(
+        wrapped,
+        key.wrap_for(&own.public().unwrap(), &grant).unwrap()
+    );
+    let opened = own.unwrap_data_key(&grant, &wrapped).unwrap();
+    assert_eq!(opened.open(&place(), &sealed).unwrap(), b"rows");
+    let mut changed = wrapped.clone();
+    changed[40] ^= 1;
+    let purpose = Purpose::Auxiliary;
+    let (elsewhere, else_one) = (Uuid::from_u128(2), Uuid::from_u128(3));
+    let refused = [
+        other.unwrap_data_key(&grant, &wrapped),
+        own.unwrap_data_key(&grant, &changed),
+        own.unwrap_data_key(&grant, &wrapped[..31]),
+        own.unwrap_data_key(&Grant { purpose, ..grant }, &wrapped),
+        own.unwrap_data_key(
+            &Grant {
+                dataset_id: elsewhere,
+                ..grant
+            },
+            &wrapped,
+        ),
+        own.unwrap_data_key(
+            &Grant {
+                reader_id: else_one,
+                ..grant
+            },
+            &wrapped,
+        ),
+    ];
+    for refused in refused {
+        assert!(matches!(refused, Err(Error::Open)));
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod jobs;
 mod linkage;
 mod pressure;
 mod problems;
+mod readers;
 mod releases;
 mod series;
 mod series_guard;
