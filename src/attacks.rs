@@ -104,7 +104,9 @@ async fn declaration(store: &Store, record: &ReleaseRecord) -> Result<DatasetDec
     }
     match store.front(record.job_id).await?.spec {
         JobSpec::Search { declaration, .. } => Ok(declaration),
-        JobSpec::SeriesUpdate { .. } => Err(store::Error::FrontNotReady.into()),
+        JobSpec::SeriesUpdate { .. } | JobSpec::Utility { .. } => {
+            Err(store::Error::FrontNotReady.into())
+        }
     }
 }
 

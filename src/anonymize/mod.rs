@@ -7,6 +7,7 @@ mod class_sizes;
 pub mod classes;
 pub mod clusters;
 pub mod distribution;
+pub mod downstream;
 mod figures;
 pub mod hierarchy;
 pub mod identifiers;

@@ -12,6 +12,7 @@ mod date_format;
 mod demand;
 mod number;
 mod object;
+mod utility;
 mod words;
 
 pub use attack::{AttackDemand, UndeclaredDemand};
@@ -31,4 +32,5 @@ pub use demand::{
 pub use number::Fraction;
 pub(crate) use number::{exact, exact_text};
 pub use object::Object;
+pub use utility::{FeatureSet, ModelKind, UtilityDemand};
 pub use words::Words;

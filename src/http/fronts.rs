@@ -38,6 +38,13 @@ pub(super) struct FormQuery {
     format: Option<String>,
 }
 
+impl FormQuery {
+    /// The form named.
+    pub(super) fn format(&self) -> Option<&str> {
+        self.format.as_deref()
+    }
+}
+
 impl FromQuery for FormQuery {
     const NAMES: &'static [&'static str] = &["format"];
 

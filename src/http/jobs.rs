@@ -32,7 +32,7 @@ pub(super) struct JobView {
     job_id: Uuid,
     /// Dataset it works on.
     dataset_id: Uuid,
-    /// What it does: `search` or `series_update`.
+    /// What it does: `search`, `series_update` or `utility`.
     kind: String,
     /// Where it stands.
     state: JobState,
@@ -65,12 +65,15 @@ pub(super) struct JobView {
 /// Where to go on from a job.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(super) struct JobLinks {
-    /// Its front; an update of a series has none.
+    /// Its front; only a search has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     front: Option<String>,
     /// The series that it updates.
     #[serde(skip_serializing_if = "Option::is_none")]
     series: Option<String>,
+    /// Its report of utility.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    utility: Option<String>,
     /// Its changes as server-sent events.
     events: String,
     /// Its release, once there is one.
@@ -99,7 +102,8 @@ impl JobView {
             release_id: job.release_id,
             series_id: job.series_id,
             links: JobLinks {
-                front: job.series_id.is_none().then(|| format!("{path}/front")),
+                front: (job.kind == "search").then(|| format!("{path}/front")),
+                utility: (job.kind == "utility").then(|| format!("{path}/utility")),
                 series: job.series_id.map(|id| format!("/v1/series/{id}")),
                 events: format!("{path}/events"),
                 release,

@@ -30,6 +30,7 @@ mod releases;
 mod series;
 mod submission;
 mod task;
+mod utility;
 mod watch;
 
 use std::sync::Arc;
@@ -88,6 +89,7 @@ fn brief() -> OpenApiRouter<App> {
         .routes(routes!(jobs::cancel_job))
         .routes(routes!(fronts::read_front))
         .routes(routes!(fronts::read_certificate))
+        .routes(routes!(utility::submit_utility, utility::read_utility))
         .routes(routes!(releases::list_releases))
         .routes(routes!(readers::create_reader, readers::list_readers))
         .routes(routes!(readers::read_reader, readers::delete_reader))

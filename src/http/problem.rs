@@ -60,6 +60,7 @@ codes! {
     DatasetChanged = "dataset_changed", CONFLICT, "The dataset changed while the request ran";
     JobFinished = "job_finished", CONFLICT, "The job has ended";
     FrontNotReady = "front_not_ready", CONFLICT, "The job has no front";
+    ReportNotReady = "report_not_ready", CONFLICT, "The job has no such report";
     PopulationGone = "population_gone", CONFLICT, "A population is not there any more";
     BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE, "The body is larger than the limit";
     UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "The body has a form that is not taken here";
@@ -258,6 +259,10 @@ impl From<store::Error> for Problem {
             Error::FrontNotReady => Self::new(
                 Code::FrontNotReady,
                 "the job has no front: it is not finished, or it failed or was cancelled",
+            ),
+            Error::ReportNotReady => Self::new(
+                Code::ReportNotReady,
+                "the job has no such report: it is not finished, is of another kind, failed or was cancelled, or ended with a reason",
             ),
             Error::InvalidCursor => Self::new(
                 Code::InvalidCursor,

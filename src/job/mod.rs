@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::anonymize::report::Reason;
 use crate::anonymize::series::Counts;
-use crate::declaration::{DatasetDeclaration, Demand, SeriesDemand};
+use crate::declaration::{DatasetDeclaration, Demand, SeriesDemand, UtilityDemand};
 use crate::ingest::Warning;
 pub use reader::{Partition, Reader};
 pub use record::{BatchRecord, ReleaseConfiguration, ReleaseRecord, SeriesPlace};
@@ -98,6 +98,13 @@ pub enum JobSpec {
         /// Deletions up to this sequence.
         through_deletion: u32,
     },
+    /// Models trained on the rows of a solution.
+    Utility {
+        /// The search that found it.
+        job_id: Uuid,
+        /// The demands.
+        demand: UtilityDemand,
+    },
 }
 
 /// A population that a job compares its rows with.
@@ -118,6 +125,7 @@ impl JobSpec {
         match self {
             Self::Search { .. } => "search",
             Self::SeriesUpdate { .. } => "series_update",
+            Self::Utility { .. } => "utility",
         }
     }
 
@@ -125,7 +133,7 @@ impl JobSpec {
     #[must_use]
     pub fn series_id(&self) -> Option<Uuid> {
         match self {
-            Self::Search { .. } => None,
+            Self::Search { .. } | Self::Utility { .. } => None,
             Self::SeriesUpdate { series_id, .. } => Some(*series_id),
         }
     }
@@ -180,6 +188,8 @@ pub enum JobOutcome {
     Released,
     /// Nothing could be added to a series safely, or nothing had come.
     Unchanged,
+    /// A report was made.
+    Measured,
 }
 
 /// How far a job is.
@@ -213,7 +223,7 @@ pub struct Job {
     pub job_id: Uuid,
     /// Dataset it works on.
     pub dataset_id: Uuid,
-    /// `search` or `series_update`.
+    /// `search`, `series_update` or `utility`.
     pub kind: String,
     /// Where it stands.
     pub state: JobState,

@@ -39,6 +39,9 @@ pub enum Error {
         /// Column.
         column: String,
     },
+    /// The job has no report (yet), or is of another kind.
+    #[error("the job has no such report")]
+    ReportNotReady,
     /// The lease is not held (any more).
     #[error("the lease is lost")]
     LeaseLost,

@@ -7,9 +7,11 @@ use uuid::Uuid;
 
 use super::jobs::JobRow;
 use super::statement::{Statement, json, small_count, statement, stored};
-use super::{Error, Finish, Heartbeat, ReleaseDraft, Store, commit, datasets, fronts, releases};
+use super::{
+    Error, Finish, Heartbeat, ReleaseDraft, Store, commit, datasets, fronts, releases, reports,
+};
 use crate::anonymize::Progress;
-use crate::anonymize::report::{Front, Reason};
+use crate::anonymize::report::Reason;
 use crate::job::{Job, JobOutcome, JobSpec, Lease, ReleaseRecord};
 
 const CLAIM_JOB: Statement = statement!("claim_job");
@@ -117,11 +119,22 @@ impl Store {
                 front,
             } => {
                 let release_id = release.map(|(draft, _)| draft.release_id());
-                let result = (*outcome, reason.as_ref(), front);
+                let result = (*outcome, reason.as_ref(), front.search.evaluations);
                 let ended = succeed(&mut transaction, lease, result, release_id).await?;
                 fronts::insert(&mut transaction, lease.job_id, front).await?;
                 if let Some((draft, record)) = release {
                     releases::insert(&mut transaction, draft, record).await?;
+                }
+                ended
+            }
+            Finish::Measured { report } => {
+                let (outcome, reason) = match report {
+                    Ok(_) => (JobOutcome::Measured, None),
+                    Err(reason) => (JobOutcome::Infeasible, Some(reason)),
+                };
+                let ended = succeed(&mut transaction, lease, (outcome, reason, 0), None).await?;
+                if let Ok(report) = report {
+                    reports::insert(&mut transaction, lease.job_id, report).await?;
                 }
                 ended
             }
@@ -177,7 +190,7 @@ async fn end(
 async fn succeed(
     connection: &mut PgConnection,
     lease: &Lease,
-    (outcome, reason, front): (JobOutcome, Option<&Reason>, &Front),
+    (outcome, reason, evaluations): (JobOutcome, Option<&Reason>, u64),
     release_id: Option<Uuid>,
 ) -> Result<Job, Error> {
     let query = sqlx::query_as(FINISH_JOB_SUCCEEDED.text)
@@ -186,7 +199,7 @@ async fn succeed(
         .bind(outcome)
         .bind(reason.map(json).transpose()?)
         .bind(release_id)
-        .bind(stored(front.search.evaluations));
+        .bind(stored(evaluations));
     ended(query.fetch_optional(connection).await, FINISH_JOB_SUCCEEDED)
 }
 

@@ -26,6 +26,7 @@ mod page;
 mod partition;
 mod readers;
 mod releases;
+mod reports;
 mod series;
 mod series_codec;
 mod series_index;
@@ -100,6 +101,11 @@ pub enum Finish {
         reason: Option<Reason>,
         /// The front.
         front: Front,
+    },
+    /// With a report, or with the reason why there is none.
+    Measured {
+        /// As it is served.
+        report: Result<serde_json::Value, Reason>,
     },
     /// Without; retried if `retryable` and attempts remain.
     Failed {

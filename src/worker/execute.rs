@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::failed::Failed;
 use super::lease::{self, Unwanted, Watch};
-use super::{Context, series};
+use super::{Context, series, utility};
 use crate::anonymize::report::{Front, Reason};
 use crate::anonymize::table::Schema;
 use crate::anonymize::{Limits, Outcome, Task};
@@ -37,6 +37,8 @@ pub(super) enum Ended {
         front: Front,
         release: Option<(ReleaseDraft, ReleaseRecord)>,
     },
+    /// With a report, or with the reason why there is none.
+    Measured(Result<serde_json::Value, Reason>),
     /// Without.
     Failed(Failed),
     /// Told to stop.
@@ -67,6 +69,10 @@ pub(super) async fn execute(context: &Context, lease: Lease) {
                 finish(context, &lease, &watch, ended).await
             }
             JobSpec::SeriesUpdate { .. } => series::execute(context, &lease, &watch).await,
+            JobSpec::Utility { .. } => {
+                let ended = utility::attempt(context, &lease, &watch).await;
+                finish(context, &lease, &watch, ended).await
+            }
         };
         done.cancel();
         name
@@ -187,7 +193,7 @@ async fn release(
 ) -> Ended {
     let wanted = match &lease.spec {
         JobSpec::Search { demand, .. } => wanted_solution(demand, &front),
-        JobSpec::SeriesUpdate { .. } => None,
+        JobSpec::SeriesUpdate { .. } | JobSpec::Utility { .. } => None,
     };
     let Some(solution) = wanted else {
         return Ended::Found {
@@ -303,6 +309,7 @@ impl Ended {
                 };
                 (finish, release)
             }
+            Self::Measured(report) => (Finish::Measured { report }, None),
             Self::Failed(failed) => {
                 tracing::warn!(
                     code = failed.code,
@@ -344,6 +351,7 @@ pub(super) fn outcome_name(job: &Job) -> &'static str {
         (JobState::Succeeded, Some(JobOutcome::Infeasible)) => "infeasible",
         (JobState::Succeeded, Some(JobOutcome::Released)) => "released",
         (JobState::Succeeded, Some(JobOutcome::Unchanged)) => "unchanged",
+        (JobState::Succeeded, Some(JobOutcome::Measured)) => "measured",
         (JobState::Succeeded, Some(JobOutcome::Stopped)) => "stopped",
         (JobState::Succeeded, Some(JobOutcome::Front) | None) => "front",
     }

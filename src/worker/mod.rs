@@ -13,6 +13,7 @@ mod failed;
 mod lease;
 mod series;
 mod upkeep;
+mod utility;
 
 use std::sync::Arc;
 use std::time::Duration;

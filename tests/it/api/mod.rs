@@ -16,6 +16,7 @@ mod series;
 mod series_guard;
 mod subtree;
 mod tokens;
+mod utility;
 
 use std::sync::Arc;
 
