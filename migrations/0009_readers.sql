@@ -19,3 +19,10 @@ create table reader_key (
     constraint reader_key_purpose_check check (purpose in ('identity', 'quasi', 'auxiliary'))
 );
 comment on table reader_key is 'Data keys of partitions, wrapped for readers by HPKE.';
+
+-- m-invariant series keep the signatures of their rows in the log.
+
+alter table series_chunk drop constraint series_chunk_kind_check;
+alter table series_chunk add constraint series_chunk_kind_check check (kind between 0 and 4);
+comment on column series_chunk.kind is
+    '0: rows that are new in the version. 1: rows that stand in another class since. 2: ids of rows that stand there no more, or elsewhere. 3: the cut nodes. 4: signatures of the rows of an m-invariant series, of its last version alone.';

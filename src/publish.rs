@@ -324,6 +324,8 @@ impl Plan {
             identifiers: self.release.identifiers,
             recipient: self.release.recipient.clone(),
             linkage: self.release.linkage,
+            truthful: true,
+            invariance: None,
             warnings,
             verification: Some(verification),
             csv_sha256: Some(csv_sha256),

@@ -11,6 +11,7 @@ pub mod downstream;
 mod figures;
 pub mod hierarchy;
 pub mod identifiers;
+pub mod invariance;
 pub mod measure;
 mod order;
 pub mod policy;

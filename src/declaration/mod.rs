@@ -23,11 +23,11 @@ pub use dataset::{
 };
 pub(crate) use date_format::has_time_of_day;
 pub use demand::{
-    Aggregate, ClassificationDemand, Demand, DisclosureMode, Distance, Epsilon, Identifiers,
-    Levels, LossDemand, MeasureDemand, MissingSensitive, Objective, PopulationDemand, PrivacyModel,
-    ROW_TOKEN, Recoding, Recommend, Reference, ReleaseChoice, ReleaseDemand, ReportedMeasure,
-    RowOrder, Score, Search, SearchMethod, SeriesDemand, SeriesGuard, SeriesRecoding,
-    SuppressedRows,
+    Aggregate, CLASS_ID, ClassificationDemand, Demand, DisclosureMode, Distance, Epsilon,
+    Identifiers, Levels, LossDemand, MeasureDemand, MissingSensitive, Objective, PopulationDemand,
+    PrivacyModel, ROW_TOKEN, Recoding, Recommend, Reference, ReleaseChoice, ReleaseDemand,
+    ReportedMeasure, RowOrder, Score, Search, SearchMethod, SeriesDemand, SeriesGuard, SeriesMode,
+    SeriesRecoding, SuppressedRows,
 };
 pub use number::Fraction;
 pub(crate) use number::{exact, exact_text};

@@ -109,6 +109,7 @@ fn lasting() -> OpenApiRouter<App> {
         .routes(routes!(releases::create_release))
         .routes(routes!(deletions::delete_rows, deletions::list_deletions))
         .routes(routes!(releases::read_release))
+        .routes(routes!(releases::read_counterfeits))
         .routes(routes!(releases::download_release))
         .routes(routes!(attacks::attack_release))
         .routes(routes!(readers::download_partition))

@@ -178,6 +178,61 @@ pub(super) async fn read_release(
     Ok(axum::Json(ReleaseView::of(&record)))
 }
 
+/// The counterfeits of a release.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct CounterfeitsView {
+    /// The release.
+    release_id: Uuid,
+    /// Rows with different sensitive values that every class has at least.
+    m: u64,
+    /// The sensitive attribute.
+    attribute: String,
+    /// Counterfeit rows in the data.
+    counterfeits: u64,
+    /// Classes that have any, ascending.
+    classes: Vec<ClassCounterfeits>,
+}
+
+/// The counterfeits of a class.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ClassCounterfeits {
+    /// As in the column `class_id`.
+    class_id: u64,
+    /// Counterfeit rows of the class.
+    counterfeits: u64,
+}
+
+/// Tells how many counterfeits each class has.
+///
+/// Of a release of an m-invariant series only. Which rows they are is told nowhere.
+#[utoipa::path(get, path = "/v1/releases/{release_id}/counterfeits", tag = "releases",
+    params(("release_id" = Uuid, Path, description = "The release")),
+    responses((status = 200, body = CounterfeitsView, description = "The counts"), ReadFailures))]
+pub(super) async fn read_counterfeits(
+    State(app): State<App>,
+    Id(release_id): Id,
+    _: Query<Nothing>,
+) -> Result<axum::Json<CounterfeitsView>, Problem> {
+    let (store, pool) = (&app.services.store, &app.services.pool);
+    let record = series::rendered(store, pool, release_id).await?;
+    let found = record
+        .invariance
+        .ok_or_else(|| Problem::not_found("list of counterfeits"))?;
+    let classes = found.classes.into_iter();
+    Ok(axum::Json(CounterfeitsView {
+        release_id,
+        m: found.m,
+        attribute: found.attribute,
+        counterfeits: found.counterfeits,
+        classes: classes
+            .map(|(class_id, counterfeits)| ClassCounterfeits {
+                class_id,
+                counterfeits,
+            })
+            .collect(),
+    }))
+}
+
 /// Downloads the rows of a release.
 ///
 /// Streamed; every form holds the same rows and cells. Columns stand in declared order, identifying ones left out; `*`

@@ -18,9 +18,11 @@ use super::once::Answered;
 use super::problem::Problem;
 use super::query::{FromQuery, Nothing, Parameters, Query};
 use crate::anonymize::series::unsuitable;
-use crate::declaration::{DatasetDeclaration, PrivacyModel, SeriesDemand, take_dataset_id};
+use crate::declaration::{
+    DatasetDeclaration, PrivacyModel, SeriesDemand, SeriesMode, take_dataset_id,
+};
 use crate::fault::{Fault, FaultCode};
-use crate::job::{PageRequest, ReleaseRecord, Series, Stopped};
+use crate::job::{Dataset, PageRequest, ReleaseRecord, Series, Stopped};
 use crate::series::labels;
 
 /// A series.
@@ -192,7 +194,9 @@ impl FromQuery for SeriesQuery {
 /// released of a person of whom a released row was erased. Not covered: knowledge of other persons' sensitive values,
 /// changed sensitive values of a person, how many rows a person has in one class, what the choice of the policy itself
 /// tells, and other series or releases over the same rows (the job then bears the warning `releases_overlap`).
-/// Rows that cannot be released safely yet are pending. The series keeps the hierarchies that are in force when it begins.
+/// Rows that cannot be released safely yet are pending. `mode: m_invariance` is another promise: every class has `m` rows with
+/// different values of one sensitive attribute, and a person's class has the same values in every release; counterfeit rows
+/// stand for values that have no bearer left, so the releases are not truthful row by row. The series keeps the hierarchies that are in force when it begins.
 #[utoipa::path(post, path = "/v1/series", tag = "series",
     params(("Idempotency-Key" = Option<String>, Header, description = "Any string up to 255 characters")),
     request_body(content = NewSeries, description = "Dataset and demands"),
@@ -206,7 +210,7 @@ pub(super) async fn create_series(
     let dataset_id = take_dataset_id(&mut body).map_err(|fault| faults_of_shape(&body, fault))?;
     let store = &app.services.store;
     let dataset = store.dataset(dataset_id).await?;
-    let (name, demand) = parse(&body, &dataset.declaration)?;
+    let (name, demand) = parse(&body, &dataset)?;
     if dataset.batches == 0 {
         let detail = "the dataset has no rows; append a batch first";
         let fault = Fault::at("/dataset_id", FaultCode::DatasetEmpty, detail);
@@ -245,10 +249,8 @@ fn faults_of_shape(body: &Value, first: Fault) -> Problem {
     Problem::faults(faults)
 }
 
-fn parse(
-    body: &Value,
-    declaration: &DatasetDeclaration,
-) -> Result<(String, SeriesDemand), Problem> {
+fn parse(body: &Value, dataset: &Dataset) -> Result<(String, SeriesDemand), Problem> {
+    let declaration = &dataset.declaration;
     let parsed = SeriesDemand::parse(body, declaration);
     let has_subject = declaration.attributes.iter().any(|found| found.subject);
     // What is wrong elsewhere does not keep the models from being read.
@@ -262,6 +264,11 @@ fn parse(
         Fault::at(pointer, FaultCode::NotSupported, why)
     });
     let mut faults: Vec<Fault> = unsuitable.collect();
+    let mode = parsed.as_ref().map(|(_, demand)| demand.mode);
+    if mode == Ok(SeriesMode::MInvariance) && has_subject && dataset.subjects < dataset.rows {
+        let detail = "persons of the dataset have several rows, and an m-invariant series takes one row per person";
+        faults.push(Fault::at("/mode", FaultCode::SubjectConflict, detail));
+    }
     match parsed {
         Ok(demand) if faults.is_empty() => Ok(demand),
         Ok(_) => Err(Problem::faults(faults)),

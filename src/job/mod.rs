@@ -14,7 +14,7 @@ use crate::anonymize::series::Counts;
 use crate::declaration::{DatasetDeclaration, Demand, SeriesDemand, UtilityDemand};
 use crate::ingest::Warning;
 pub use reader::{Partition, Reader};
-pub use record::{BatchRecord, ReleaseConfiguration, ReleaseRecord, SeriesPlace};
+pub use record::{BatchRecord, Invariance, ReleaseConfiguration, ReleaseRecord, SeriesPlace};
 
 /// A dataset as stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -210,7 +210,7 @@ pub struct JobProgress {
 /// Why a job failed: a stable code and words without any cell value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JobFailure {
-    /// `internal`, `attempts_exhausted`, `dataset_gone`, `hierarchy_missing_values`, `population_gone`, `search_space_too_large`, `verification_failed`.
+    /// `internal`, `attempts_exhausted`, `dataset_gone`, `hierarchy_missing_values`, `population_gone`, `several_rows_per_subject`, `search_space_too_large`, `verification_failed`.
     pub code: String,
     /// In words.
     pub detail: String,

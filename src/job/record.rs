@@ -64,6 +64,12 @@ pub struct ReleaseRecord {
     /// Whether tokens join its rows with those of other releases: of every linked release for the recipient, or of the series.
     #[serde(default)]
     pub linkage: bool,
+    /// Whether every row of the data is one of the input; false where there are counterfeits.
+    #[serde(default = "yes")]
+    pub truthful: bool,
+    /// Of an m-invariant series: its counterfeits; null otherwise.
+    #[serde(default)]
+    pub invariance: Option<Invariance>,
     /// What whoever decides on the release should know.
     #[serde(default)]
     pub warnings: Vec<Warning>,
@@ -88,6 +94,23 @@ pub struct BatchRecord {
     pub sequence: u32,
     /// Its rows.
     pub rows: u64,
+}
+
+/// The counterfeits of a release of an m-invariant series.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Invariance {
+    /// Rows with different sensitive values that every class has at least.
+    pub m: u64,
+    /// The sensitive attribute.
+    pub attribute: String,
+    /// Counterfeit rows in the data, beside the released ones.
+    pub counterfeits: u64,
+    /// Counterfeit rows by `class_id`; classes without any are not listed.
+    pub classes: std::collections::BTreeMap<u64, u64>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Where a release stands in a series.

@@ -5,6 +5,7 @@
 //! from then on. A release that fails that check cannot be read.
 
 mod first;
+mod invariant;
 mod logged;
 mod rendered;
 mod update;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::seed;
+use super::{invariant, seed};
 use crate::anonymize::measure::measure;
 use crate::anonymize::release::{self, Recipe, Rendered};
 use crate::anonymize::report::{Measurement, RecodingReport};
@@ -14,9 +14,10 @@ use crate::anonymize::subtree::Recoded;
 use crate::anonymize::table::{Block, BlockBuilder, MISSING, Schema, Table};
 use crate::anonymize::verify::{self, Verification, VerificationFailure};
 use crate::declaration::{
-    AttributeDeclaration, DatasetDeclaration, Fraction, Levels, MeasureDemand, PrivacyModel,
-    ROW_TOKEN, Role, RowOrder, SuppressedRows, ValueType,
+    AttributeDeclaration, CLASS_ID, DatasetDeclaration, Fraction, Levels, MeasureDemand,
+    PrivacyModel, ROW_TOKEN, Role, RowOrder, SeriesMode, SuppressedRows, ValueType,
 };
+use crate::fault::{Fault, FaultCode};
 use crate::job::ReleaseRecord;
 use crate::pool::CpuPool;
 use crate::publish;
@@ -84,6 +85,11 @@ pub async fn added(
     let Some(version) = version.map_err(publish::Error::Store)? else {
         return Ok(None);
     };
+    if version.demand.mode == SeriesMode::MInvariance {
+        let detail = "which rows of an m-invariant release are new would tell them from counterfeits: take all";
+        let fault = Fault::at("/query/rows", FaultCode::NotSupported, detail);
+        return Err(publish::Error::Faults(vec![fault]));
+    }
     let schema = flat(&version)?;
     let table = store.series_added(&version, &schema).await;
     let table = table.map_err(publish::Error::Store)?;
@@ -105,9 +111,17 @@ async fn render(
     let record = store.release(version.release_id).await;
     let mut record = record.map_err(publish::Error::Store)?;
     let schema = flat(version)?;
-    let table = store.series_table(version, &schema).await;
+    // A release of an m-invariant series is logged whole.
+    let table = match version.demand.mode {
+        SeriesMode::Refinement => store.series_table(version, &schema).await,
+        SeriesMode::MInvariance => store.series_added(version, &schema).await,
+    };
     let table = table.map_err(publish::Error::Store)?;
-    let expected = (record.released_rows, record.classes);
+    let counterfeits = record
+        .invariance
+        .as_ref()
+        .map_or(0, |found| found.counterfeits);
+    let expected = (record.released_rows + counterfeits, record.classes);
     let work = {
         let version = version.clone();
         move || verified(&table, &schema, &version, expected)
@@ -132,8 +146,11 @@ async fn render(
 /// column.
 fn flat(version: &SeriesVersion) -> Result<Schema, publish::Error> {
     let mut flat = version.declaration.clone();
+    if version.demand.mode == SeriesMode::MInvariance {
+        invariant::keep_released(&mut flat, &version.demand);
+    }
     if version.demand.row_linkage {
-        flat.attributes.push(row_token());
+        flat.attributes.push(added_column(ROW_TOKEN));
     }
     for attribute in &mut flat.attributes {
         if attribute.role == Role::QuasiIdentifying {
@@ -148,10 +165,10 @@ fn flat(version: &SeriesVersion) -> Result<Schema, publish::Error> {
     })
 }
 
-/// The column of the rows' tokens.
-fn row_token() -> AttributeDeclaration {
+/// A column that a series adds to those of the dataset.
+pub(super) fn added_column(name: &str) -> AttributeDeclaration {
     AttributeDeclaration {
-        name: ROW_TOKEN.to_owned(),
+        name: name.to_owned(),
         role: Role::Insensitive,
         subject: false,
         value_type: ValueType::Text,
@@ -223,6 +240,9 @@ fn verified(
     let privacy = &version.demand.privacy;
     if version.demand.row_linkage {
         check_row_tokens(table, schema)?;
+    }
+    if let (Some(m), Some(attribute)) = (version.demand.m, &version.demand.attribute) {
+        verify::invariance::check_published(table, schema, CLASS_ID, attribute, m)?;
     }
     let rendered = shuffled(table, schema, version, privacy)?;
     let levels = levels(schema);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::first::first_cuts;
+use super::invariant;
 use super::logged::{retired, rows_of};
 use super::seed;
 use crate::anonymize::report::{Reason, RecodingReport};
@@ -13,7 +14,9 @@ use crate::anonymize::series::{self, Rules, Settings, State, Step};
 use crate::anonymize::table::Schema;
 use crate::anonymize::verify::{self, VerificationFailure};
 use crate::anonymize::{Observer, Progress};
-use crate::declaration::{Identifiers, ROW_TOKEN, Role, Score, SeriesDemand, SeriesGuard};
+use crate::declaration::{
+    Identifiers, ROW_TOKEN, Role, Score, SeriesDemand, SeriesGuard, SeriesMode,
+};
 use crate::ingest::Warning;
 use crate::job::{
     Job, JobOutcome, JobSpec, Lease, ReleaseConfiguration, ReleaseRecord, SeriesPlace,
@@ -31,6 +34,14 @@ pub enum Error {
     /// Nobody wants the answer any more.
     #[error("the update was told to stop")]
     Stopped,
+    /// Persons of an m-invariant series have one row each.
+    #[error(
+        "{subjects} subjects have several rows, and an m-invariant series takes one row per person"
+    )]
+    SeveralRows {
+        /// How many.
+        subjects: usize,
+    },
     /// The step failed its check.
     #[error(transparent)]
     Verification(#[from] VerificationFailure),
@@ -53,6 +64,10 @@ pub async fn update(
     else {
         return Err(store::Error::Form("a job of another kind".to_owned()).into());
     };
+    let (series, _) = store.series(series_id).await?;
+    if series.demand.mode == SeriesMode::MInvariance {
+        return invariant::update(store, lease, observer).await;
+    }
     let job_id = lease.job_id;
     let decide =
         move |index: &mut PgIndex<'_>, input: SeriesInput| decide(index, input, job_id, &*observer);
@@ -244,6 +259,8 @@ fn record(
         identifiers: Identifiers::Omit,
         recipient: None,
         linkage: series.demand.row_linkage,
+        truthful: true,
+        invariance: None,
         warnings: Vec::new(),
         verification: None,
         csv_sha256: None,

@@ -37,6 +37,8 @@ pub(super) enum Kind {
     Retired = 2,
     /// The cut nodes.
     Cuts = 3,
+    /// The signatures of the rows of an m-invariant series.
+    Signatures = 4,
 }
 
 /// What a release of a series changes, ready to be logged.
@@ -147,7 +149,7 @@ fn part((version, kind, sequence): (u32, Kind, u32)) -> SeriesPart {
     }
 }
 
-async fn insert_chunk(
+pub(super) async fn insert_chunk(
     connection: &mut PgConnection,
     place: (u32, Kind, u32),
     plain: &[u8],
@@ -343,7 +345,7 @@ impl Store {
             .map_err(LIST_SERIES_RELEASES.failed())
     }
 
-    async fn logged_bytes(
+    pub(super) async fn logged_bytes(
         &self,
         keys: &SeriesKeys,
         place: (u32, Kind, u32),

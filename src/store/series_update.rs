@@ -70,15 +70,20 @@ pub struct SeriesAnswer {
 }
 
 impl Store {
-    async fn stop_series(&self, series_id: Uuid, stopped: &Stopped) -> Result<(), Error> {
-        sqlx::query(STOP_SERIES.text)
+    /// Notes that nothing can be applied before a batch; gives the error that says so.
+    pub(super) async fn stop_series(&self, series_id: Uuid, stopped: &Stopped) -> Error {
+        let noted = sqlx::query(STOP_SERIES.text)
             .bind(series_id)
             .bind(small_stored(stopped.batch))
             .bind(&stopped.column)
             .execute(&self.pool)
-            .await
-            .map_err(STOP_SERIES.failed())?;
-        Ok(())
+            .await;
+        match noted {
+            Ok(_) => Error::Unplaced {
+                column: stopped.column.clone(),
+            },
+            Err(error) => STOP_SERIES.failed()(error),
+        }
     }
 
     /// Applies everything up to a batch and a deletion that a series has not applied, and ends the job.
@@ -128,7 +133,7 @@ impl Store {
     {
         let mut transaction = runtime.block_on(self.begin())?;
         let (series, sealed) = runtime.block_on(lock(&mut transaction, lease, keys.series_id))?;
-        if through_batch <= series.through_batch && through_deletion <= series.through_deletion {
+        if is_applied(&series, (through_batch, through_deletion)) {
             let done = (JobOutcome::Unchanged, None, None);
             let job = runtime.block_on(finish(&mut transaction, lease, done, &[]))?;
             runtime.block_on(super::commit(transaction))?;
@@ -152,17 +157,12 @@ impl Store {
         }
         let added = self.series_rows(series.dataset_id, &schema, after, through.0);
         let mut added = runtime.block_on(added)?;
-        let stopped = first_unplaced(&schema, &added);
-        if let Some(stopped) = &stopped {
-            through.0 = stopped.batch - 1;
-            added.retain(|row| row.id.batch < stopped.batch);
-            if through.0 <= series.through_batch && through.1 <= series.through_deletion {
-                drop(transaction);
-                runtime.block_on(self.stop_series(keys.series_id, stopped))?;
-                let column = stopped.column.clone();
-                return Err(Error::Unplaced { column }.into());
-            }
-            through.0 = through.0.max(series.through_batch);
+        let stopped = stop_before(&schema, &mut added, &mut through);
+        if let Some(stopped) = stopped.as_ref().filter(|_| is_applied(&series, through)) {
+            drop(transaction);
+            return Err(runtime
+                .block_on(self.stop_series(keys.series_id, stopped))
+                .into());
         }
         let erased = runtime.block_on(erased_since(&mut transaction, &series, through.1))?;
         let batches = runtime.block_on(self.batches(series.dataset_id, through.0))?;
@@ -188,6 +188,23 @@ impl Store {
         runtime.block_on(super::commit(transaction))?;
         Ok(job)
     }
+}
+
+/// Whether a series has applied everything up to a batch and a deletion.
+pub(super) fn is_applied(series: &Series, (batch, deletion): (u32, u32)) -> bool {
+    batch <= series.through_batch && deletion <= series.through_deletion
+}
+
+/// Takes the first batch that cannot be placed and all later ones out of what is to be applied; gives that batch.
+pub(super) fn stop_before(
+    schema: &Schema,
+    rows: &mut Vec<SeriesRow>,
+    through: &mut (u32, u32),
+) -> Option<Stopped> {
+    let stopped = first_unplaced(schema, rows)?;
+    through.0 = through.0.min(stopped.batch - 1);
+    rows.retain(|row| row.id.batch < stopped.batch);
+    Some(stopped)
 }
 
 /// The first batch with a row that the hierarchies of the series do not place: those of the dataset may be others by
@@ -238,7 +255,7 @@ fn places(index: &mut PgIndex<'_>, erased: &[(RowId, [u8; 16])]) -> Result<Vec<E
 }
 
 /// Holds the dataset and takes the series for this transaction alone.
-async fn lock(
+pub(super) async fn lock(
     connection: &mut PgConnection,
     lease: &Lease,
     series_id: Uuid,
@@ -255,7 +272,10 @@ async fn lock(
 }
 
 /// The last release.
-async fn parent(connection: &mut PgConnection, series: &Series) -> Result<Option<Uuid>, Error> {
+pub(super) async fn parent(
+    connection: &mut PgConnection,
+    series: &Series,
+) -> Result<Option<Uuid>, Error> {
     sqlx::query_scalar(FIND_SERIES_PARENT.text)
         .bind(series.series_id)
         .bind(small_stored(series.version))
@@ -290,7 +310,7 @@ async fn erased_since(
 }
 
 /// Stores the state, the release and the end of the job.
-async fn apply(
+pub(super) async fn apply(
     connection: &mut PgConnection,
     lease: &Lease,
     keys: &SeriesKeys,
@@ -330,7 +350,7 @@ async fn apply(
     finish(connection, lease, done, &answer.warnings).await
 }
 
-async fn finish(
+pub(super) async fn finish(
     connection: &mut PgConnection,
     lease: &Lease,
     (outcome, reason, record): (JobOutcome, Option<&Reason>, Option<&ReleaseRecord>),

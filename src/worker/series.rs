@@ -37,6 +37,9 @@ fn failed(error: Error, attempt: u32) -> Failed {
         Error::Store(error @ store::Error::Unplaced { .. }) => {
             Failed::final_one("hierarchy_missing_values", error.to_string())
         }
+        Error::SeveralRows { .. } => {
+            Failed::final_one("several_rows_per_subject", error.to_string())
+        }
         Error::Verification(failure) => {
             Failed::final_one("verification_failed", failure.to_string())
         }

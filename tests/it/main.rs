@@ -13,6 +13,7 @@ mod golden;
 mod hierarchies;
 mod hospital;
 mod ingest;
+mod invariance;
 mod laws;
 mod layers;
 mod measures;

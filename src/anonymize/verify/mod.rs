@@ -6,6 +6,7 @@
 //! earlier one failed, except that cells are not looked at when the rows or columns themselves make no sense.
 
 mod cuts;
+pub mod invariance;
 mod models;
 mod population;
 mod privacy;

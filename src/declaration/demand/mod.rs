@@ -1,5 +1,6 @@
 //! Demands: what a job, a measurement or a release is asked for.
 
+mod invariance;
 mod measures;
 mod model;
 mod models;
@@ -21,8 +22,9 @@ use uuid::Uuid;
 
 use super::Fraction;
 use crate::fault::Fault;
+pub use invariance::CLASS_ID;
 pub use model::{DisclosureMode, Distance, MissingSensitive, PrivacyModel, Reference};
-pub use series::{ROW_TOKEN, SeriesDemand, SeriesGuard, SeriesRecoding};
+pub use series::{ROW_TOKEN, SeriesDemand, SeriesGuard, SeriesMode, SeriesRecoding};
 
 /// Generalization level per quasi-identifier, by name.
 pub type Levels = std::collections::BTreeMap<String, usize>;

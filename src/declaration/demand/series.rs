@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::invariance::{self, Invariance};
 use super::privacy::binding_models;
 use super::{PrivacyModel, Score};
 use crate::declaration::cursor::Cursor;
@@ -23,6 +24,9 @@ const FIELDS: &[&str] = &[
     "guard",
     "row_linkage",
     "seed",
+    "mode",
+    "m",
+    "attribute",
 ];
 
 /// Column of the rows' tokens in the releases of a series with `row_linkage`.
@@ -64,6 +68,17 @@ pub struct SeriesDemand {
     /// Seed of the order of rows.
     #[schema(required = false)]
     pub seed: u64,
+    /// How releases are kept apart.
+    #[serde(default)]
+    #[schema(required = false)]
+    pub mode: SeriesMode,
+    /// Rows with pairwise different sensitive values that every class has at least (`m_invariance` only), 2 to 1,000.
+    #[serde(default)]
+    #[schema(minimum = 2, maximum = 1000)]
+    pub m: Option<u64>,
+    /// The sensitive attribute of `m_invariance`; absent: the only one.
+    #[serde(default)]
+    pub attribute: Option<String>,
 }
 
 /// Whose history a series guards.
@@ -76,6 +91,27 @@ pub enum SeriesGuard {
     #[default]
     Rows,
 }
+
+/// How the releases of a series are kept apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SeriesMode {
+    /// Rows of one history satisfy the models by themselves; all rows are as they came.
+    #[default]
+    Refinement,
+    /// Every class has `m` different sensitive values, the same ones for a person in every release; counterfeit rows stand
+    /// for values that nobody bears any more. Takes no `privacy`.
+    MInvariance,
+}
+
+const MODES: Words<SeriesMode> = Words {
+    noun: "mode of a series",
+    legal: &[
+        ("refinement", SeriesMode::Refinement),
+        ("m_invariance", SeriesMode::MInvariance),
+    ],
+    planned: &[],
+};
 
 /// How a series recodes values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
@@ -130,9 +166,21 @@ fn parse(
     let name = object
         .required("name", faults)
         .and_then(|cursor| name_of(&cursor, faults));
-    let privacy = object
-        .required("privacy", faults)
-        .and_then(|cursor| binding_models(&cursor, dataset, faults));
+    let mode = object
+        .optional("mode")
+        .map_or(Some(SeriesMode::default()), |cursor| {
+            cursor.word(&MODES, faults)
+        });
+    let is_invariant = mode == Some(SeriesMode::MInvariance);
+    let (privacy, invariance) = if is_invariant {
+        let found = invariance::invariance(&object, dataset, faults);
+        (found.as_ref().map(Invariance::models), Some(found))
+    } else {
+        invariance::refuse(&object, faults);
+        let models = object.required("privacy", faults);
+        let models = models.and_then(|cursor| binding_models(&cursor, dataset, faults));
+        (models, None)
+    };
     let suppression_limit = object
         .optional("suppression_limit")
         .map_or(Some(Fraction::ZERO), |cursor| cursor.fraction(faults));
@@ -180,6 +228,11 @@ fn parse(
             guard: guard?,
             row_linkage: row_linkage?,
             seed: seed?,
+            mode: mode?,
+            m: invariance
+                .as_ref()
+                .and_then(|found| Some(found.as_ref()?.m)),
+            attribute: invariance.and_then(|found| Some(found?.attribute)),
         },
     ))
 }

@@ -6,6 +6,7 @@ mod attacks;
 mod batches;
 mod datasets;
 mod deletions;
+mod invariance;
 mod jobs;
 mod linkage;
 mod pressure;
