@@ -3,15 +3,16 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::columns::{raw, recoded};
 use super::encode::Feature;
 use super::evaluate::{Arm, Figures, Settings, Target, evaluate};
 use super::models::Kind;
 use super::split::Split;
-use crate::anonymize::release::{Recipe, Rendered, render};
+use crate::anonymize::release::{Recipe, render};
 use crate::anonymize::report::Reason;
 use crate::anonymize::table::{Column, MISSING, Schema, Table};
 use crate::anonymize::{Error, Observer};
-use crate::declaration::{FeatureSet, ModelKind, Role, UtilityDemand, ValueType};
+use crate::declaration::{FeatureSet, ModelKind, Role, UtilityDemand};
 
 /// Fewest rows of a class of the target; rarer values are joined to one class.
 pub const CLASS_ROWS: usize = 50;
@@ -310,35 +311,6 @@ pub fn classes_of(column: &Column, positive: Option<&[String]>) -> Result<Classe
             classes,
             positive,
         },
-    })
-}
-
-fn is_number(schema: &Schema, position: usize) -> bool {
-    let value_type = schema.attributes()[position].declaration.value_type;
-    matches!(value_type, ValueType::Integer | ValueType::Decimal)
-}
-
-/// A column as it is.
-#[must_use]
-pub fn raw(table: &Table, schema: &Schema, position: usize) -> Option<Feature> {
-    let column = table.columns[position].as_ref()?;
-    let labels = column.dictionary.iter().map(|value| Some(value.into()));
-    Some(Feature {
-        labels: std::iter::once(None).chain(labels).collect(),
-        codes: column.codes.clone(),
-        is_number: is_number(schema, position),
-    })
-}
-
-/// A column as it is released, also of rows that are not.
-#[must_use]
-pub fn recoded(rendered: &Rendered, schema: &Schema, position: usize) -> Option<Feature> {
-    let mut columns = rendered.columns.iter();
-    let column = columns.find(|column| column.position == position)?;
-    Some(Feature {
-        labels: column.labels.clone(),
-        codes: column.codes.clone(),
-        is_number: is_number(schema, position),
     })
 }
 
