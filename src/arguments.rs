@@ -80,8 +80,14 @@ pub enum KeyAction {
 }
 
 /// A published experiment.
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub enum Experiment {
     /// Genetic against exact and random search on 60 generated tables.
     Pilot,
+    /// Information loss, entropy and downstream models by method, on a bundled sample or on public files.
+    Tradeoff {
+        /// Folder with `credit_default/UCI_Credit_Card.csv` and `diabetes130/diabetic_data.csv`, or one of them.
+        #[arg(long, value_name = "FOLDER")]
+        data: Option<PathBuf>,
+    },
 }

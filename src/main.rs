@@ -68,6 +68,11 @@ async fn main() -> anyhow::Result<ExitCode> {
         } => {
             reproduce::pilot(&mut std::io::stdout().lock())?;
         }
+        Command::Reproduce {
+            experiment: Experiment::Tradeoff { data },
+        } => {
+            reproduce::tradeoff(data.as_deref(), &mut std::io::stdout().lock())?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

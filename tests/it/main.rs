@@ -31,6 +31,7 @@ mod store;
 mod subtree;
 mod switches;
 mod tables;
+mod tradeoff;
 mod vault;
 mod verify;
 mod worker;
