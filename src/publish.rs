@@ -60,6 +60,8 @@ struct Plan {
     demand: Demand,
     release: ReleaseDemand,
     solution: Solution,
+    /// The class of every row, of a solution of classes.
+    class_of: Arc<[u32]>,
     columns: Option<Vec<String>>,
     /// Positions of identifiers that tokens stand for.
     identifiers: Vec<usize>,
@@ -105,11 +107,15 @@ pub async fn publish(
         Identifiers::Token => identifiers::wanted(&schema, columns.as_deref()),
     };
     let (dataset_id, through) = (front.dataset_id, *through_batch);
+    let class_of = partition(store, front, solution)
+        .await
+        .map_err(Error::Store)?;
     let table = store
         .load_identified_input(dataset_id, &schema, through, populations, &identifiers)
         .await
         .map_err(Error::Store)?;
-    if table.rows as u64 != solution.released_rows + solution.suppressed_rows {
+    let is_changed = table.rows as u64 != solution.released_rows + solution.suppressed_rows;
+    if is_changed || class_of.as_ref().is_some_and(|of| of.len() != table.rows) {
         // Rows were erased since the search: its figures are not those of what is left.
         return Err(Error::Store(crate::store::Error::DatasetChanged));
     }
@@ -120,6 +126,7 @@ pub async fn publish(
         demand: asked.clone(),
         release: demand.clone(),
         solution: solution.clone(),
+        class_of: class_of.unwrap_or_default(),
         columns,
         identifiers,
     });
@@ -169,6 +176,24 @@ async fn rendered(
     pool.run(move || plan.render(&table, &key)).await?
 }
 
+/// The class of every row of a solution of classes: of a front that was just found, or as stored with it.
+async fn partition(
+    store: &Store,
+    front: &StoredFront,
+    solution: &Solution,
+) -> Result<Option<Arc<[u32]>>, crate::store::Error> {
+    if solution.recoding.classes().is_none() {
+        return Ok(None);
+    }
+    let solutions = front.front.solutions.iter().zip(&front.front.partitions);
+    let mut held = solutions.filter(|(one, _)| one.solution_id == solution.solution_id);
+    if let Some((_, class_of)) = held.next() {
+        return Ok(Some(Arc::clone(class_of)));
+    }
+    let stored = store.partition(front.dataset_id, front.job_id, solution.solution_id);
+    Ok(Some(stored.await?.into()))
+}
+
 impl Plan {
     fn render(
         &self,
@@ -179,7 +204,7 @@ impl Plan {
             key.token(column, value)
         });
         let recipe = Recipe {
-            recoding: self.solution.recoding.recoded(),
+            recoding: self.solution.recoding.recoded_by(&self.class_of),
             privacy: &self.demand.privacy,
             row_order: self.release.row_order,
             seed: self.demand.search.seed,
@@ -205,6 +230,10 @@ impl Plan {
 
     /// Whether no two nodes that are released bear one label: then classes of nodes are classes of labels.
     fn labels_are_nodes(&self, table: &Table) -> bool {
+        // Classes that bear the same texts were joined when they were found.
+        if self.solution.recoding.classes().is_some() {
+            return true;
+        }
         let recoding = self.solution.recoding.recoded();
         self.schema.quasi_identifiers().iter().all(|&position| {
             let attribute = &self.schema.attributes()[position];

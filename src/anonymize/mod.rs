@@ -160,6 +160,12 @@ pub enum Error {
     /// A method for cuts was asked for, of policies that are not cuts.
     #[error("the method searches cuts only")]
     MethodWithoutCuts,
+    /// A method for classes was asked for, of policies that are not classes.
+    #[error("the method forms classes only")]
+    MethodOfClasses,
+    /// The class of every row is needed and is not there.
+    #[error("the classes of the rows are not at hand")]
+    PartitionMissing,
     /// `exact` was asked for beyond the configured size.
     #[error(
         "the search space of {search_space} policies exceeds the exact search's limit of {limit}"
@@ -180,7 +186,7 @@ impl Error {
             Self::Uncovered { .. } | Self::PopulationUncovered { .. } => "hierarchy_missing_values",
             Self::SearchSpaceTooLarge { .. } => "search_space_too_large",
             // Demands are checked for that when they are made.
-            Self::MethodWithoutCuts => "internal",
+            Self::MethodWithoutCuts | Self::MethodOfClasses | Self::PartitionMissing => "internal",
         }
     }
 }

@@ -11,11 +11,12 @@ use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
 use super::classes::{self, Suppression};
+use super::clusters::published::{self, Published};
 use super::identifiers::Tokens;
 use super::subtree::Recoded;
 use super::table::{Block, BlockColumn, Column, MISSING, Schema, Table};
 use super::{Error, hierarchy::Level};
-use crate::declaration::{PrivacyModel, Role, RowOrder, SuppressedRows};
+use crate::declaration::{PrivacyModel, Representation, Role, RowOrder, SuppressedRows};
 
 /// What stands in every cell of a masked row.
 const MASK: &str = "*";
@@ -150,6 +151,13 @@ fn render_with(
         classes,
     } = suppression;
     let mask = recipe.suppressed_rows == SuppressedRows::Mask;
+    let mut by_class = match recipe.recoding {
+        Recoded::Classes {
+            class_of,
+            representation,
+        } => ByClass::new(table, schema, class_of, representation)?,
+        Recoded::FullDomain(_) | Recoded::Subtree { .. } => ByClass::default(),
+    };
     let mut columns = Vec::new();
     for (position, attribute) in schema.attributes().iter().enumerate() {
         let name = &attribute.declaration.name;
@@ -165,7 +173,10 @@ fn render_with(
                     (labels, codes.collect())
                 }
             },
-            Role::QuasiIdentifying => generalised(table, schema, recipe.recoding, position)?,
+            Role::QuasiIdentifying => match by_class.take(position) {
+                Some(texts) => texts,
+                None => generalised(table, schema, recipe.recoding, position)?,
+            },
             Role::Sensitive | Role::Insensitive => as_they_are(column),
         };
         let mut rendered = RenderedColumn {
@@ -196,6 +207,42 @@ fn render_with(
 }
 
 type Labels = Vec<Option<Box<str>>>;
+
+/// Quasi-identifiers that are recoded class by class.
+#[derive(Default)]
+struct ByClass<'a> {
+    class_of: &'a [u32],
+    published: Vec<Published>,
+}
+
+impl<'a> ByClass<'a> {
+    fn new(
+        table: &Table,
+        schema: &Schema,
+        class_of: &'a [u32],
+        representation: Representation,
+    ) -> Result<Self, Error> {
+        let published = published::publish(table, schema, class_of, representation)?;
+        Ok(Self {
+            class_of,
+            published,
+        })
+    }
+
+    /// Labels of an attribute, and the label of each row.
+    fn take(&mut self, position: usize) -> Option<(Labels, Vec<u32>)> {
+        let place = self
+            .published
+            .iter()
+            .position(|one| one.position == position)?;
+        let Published {
+            labels, of_class, ..
+        } = self.published.swap_remove(place);
+        let classes = self.class_of.iter();
+        let codes = classes.map(|&class| of_class[class as usize]).collect();
+        Some((labels, codes))
+    }
+}
 
 fn as_they_are(column: &Column) -> (Labels, Vec<u32>) {
     let values = column.dictionary.iter().map(|value| Some(value.into()));

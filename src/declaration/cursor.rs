@@ -55,6 +55,12 @@ impl<'v> Cursor<'v> {
         self.value.is_object()
     }
 
+    /// Whether a list stands here.
+    #[must_use]
+    pub fn is_list(&self) -> bool {
+        self.value.is_array()
+    }
+
     /// Whether it is `null`.
     #[must_use]
     pub fn is_null(&self) -> bool {

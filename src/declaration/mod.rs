@@ -23,10 +23,11 @@ pub use dataset::{
 };
 pub(crate) use date_format::has_time_of_day;
 pub use demand::{
-    Aggregate, CLASS_ID, ClassificationDemand, Demand, DisclosureMode, Distance, Epsilon,
-    Identifiers, Levels, LossDemand, MeasureDemand, MissingSensitive, Objective, PopulationDemand,
-    PrivacyModel, ROW_TOKEN, Recoding, Recommend, Reference, ReleaseChoice, ReleaseDemand,
-    ReportedMeasure, RowOrder, Score, Search, SearchMethod, SeriesDemand, SeriesGuard, SeriesMode,
+    Aggregate, CLASS_ID, ClassificationDemand, ClusterSettings, Demand, DisclosureMode, Distance,
+    EntropyForm, Epsilon, Identifiers, Lambda, Lambdas, Levels, LossDemand, LossForm,
+    MeasureDemand, MissingSensitive, Objective, Optimizer, PopulationDemand, Preset, PrivacyModel,
+    ROW_TOKEN, Recoding, Recommend, Reference, ReleaseChoice, ReleaseDemand, ReportedMeasure,
+    Representation, RowOrder, Score, Search, SearchMethod, SeriesDemand, SeriesGuard, SeriesMode,
     SeriesRecoding, SuppressedRows,
 };
 pub use number::Fraction;

@@ -14,8 +14,8 @@ use super::negotiate::{self, choose};
 use super::problem::Problem;
 use super::query::{FromQuery, Parameters, Query};
 use crate::anonymize::certificate::Certificate;
-use crate::anonymize::report::{Front, RecodingReport, Solution};
-use crate::declaration::{Recoding, Role};
+use crate::anonymize::report::{ClassesReport, Front, RecodingReport, Solution};
+use crate::declaration::{DatasetDeclaration, Recoding, Role};
 use crate::form::Form;
 use crate::job::JobSpec;
 use crate::store::StoredFront;
@@ -60,7 +60,9 @@ impl FromQuery for FormQuery {
 /// Solutions are sorted by the first objective, then the second, then the policy. The front of an infeasible demand is
 /// empty. A job that is not finished, failed or was cancelled has none: `409 front_not_ready`. CSV has one line per
 /// solution: `solution_id,recommended,level:<attribute>...,<objective>...,released_rows,suppressed_rows,classes,k`; of a
-/// front of cuts `cut:<attribute>` in place of the level, with a JSON list of labels.
+/// front of cuts `cut:<attribute>` in place of the level, with a JSON list of labels; of one of classes
+/// `representation,truthful,information_loss:balanced,information_loss:ratio,certainty_penalty,homogeneity:<attribute>...`
+/// in place of the levels.
 #[utoipa::path(get, path = "/v1/jobs/{job_id}/front", tag = "jobs",
     params(("job_id" = Uuid, Path, description = "The job"),
         ("format" = Option<String>, Query, description = "`json` (default) or `csv`; wins over `Accept`")),
@@ -132,25 +134,68 @@ fn as_csv(stored: &StoredFront) -> Result<Vec<u8>, csv::Error> {
     let what = match demand.recoding {
         Recoding::FullDomain => "level",
         Recoding::Subtree => "cut",
+        Recoding::Local | Recoding::Microaggregation => "",
     };
-    header.extend(
-        quasi_identifiers
-            .iter()
-            .map(|name| format!("{what}:{name}")),
-    );
+    if demand.recoding.has_classes() {
+        header.extend(CLASS_COLUMNS.map(str::to_owned));
+        let names = sensitive_names(declaration);
+        header.extend(names.map(|name| format!("homogeneity:{name}")));
+    } else {
+        let names = quasi_identifiers.iter();
+        header.extend(names.map(|name| format!("{what}:{name}")));
+    }
     header.extend(objectives.iter().map(|&name| name.to_owned()));
     let counts = ["released_rows", "suppressed_rows", "classes", "k"];
     header.extend(counts.map(str::to_owned));
     writer.write_record(header)?;
     for solution in &stored.front.solutions {
-        writer.write_record(line(solution, &quasi_identifiers, &objectives))?;
+        writer.write_record(line(solution, declaration, &quasi_identifiers, &objectives))?;
     }
     writer
         .into_inner()
         .map_err(|error| csv::Error::from(error.into_error()))
 }
 
-fn line(solution: &Solution, quasi_identifiers: &[&str], objectives: &[&str]) -> Vec<String> {
+/// Columns of a line of classes, in place of those of a policy.
+const CLASS_COLUMNS: [&str; 5] = [
+    "representation",
+    "truthful",
+    "information_loss:balanced",
+    "information_loss:ratio",
+    "certainty_penalty",
+];
+
+fn sensitive_names(declaration: &DatasetDeclaration) -> impl Iterator<Item = &str> {
+    let attributes = declaration.attributes.iter();
+    attributes
+        .filter(|attribute| attribute.role == Role::Sensitive)
+        .map(|attribute| attribute.name.as_str())
+}
+
+/// The cells of [`CLASS_COLUMNS`] and the homogeneities.
+fn class_cells(report: &ClassesReport, declaration: &DatasetDeclaration) -> Vec<String> {
+    let number = |value: f64| serde_json::json!(value).to_string();
+    let word = serde_json::json!(report.representation);
+    let mut cells = vec![
+        word.as_str().unwrap_or_default().to_owned(),
+        report.truthful.to_string(),
+        number(report.information_loss.balanced),
+        number(report.information_loss.ratio),
+        number(report.certainty_penalty),
+    ];
+    cells.extend(sensitive_names(declaration).map(|name| {
+        let share = report.homogeneity.get(name);
+        share.map_or_else(String::new, |&share| number(share))
+    }));
+    cells
+}
+
+fn line(
+    solution: &Solution,
+    declaration: &DatasetDeclaration,
+    quasi_identifiers: &[&str],
+    objectives: &[&str],
+) -> Vec<String> {
     let mut line = vec![
         solution.solution_id.to_string(),
         solution.recommended.to_string(),
@@ -160,12 +205,16 @@ fn line(solution: &Solution, quasi_identifiers: &[&str], objectives: &[&str]) ->
         RecodingReport::Subtree { cuts, .. } => cuts
             .get(name)
             .map(|labels| serde_json::json!(labels).to_string()),
+        RecodingReport::Local(_) | RecodingReport::Microaggregation(_) => None,
     };
-    line.extend(
-        quasi_identifiers
-            .iter()
-            .map(|name| recoded(name).unwrap_or_default()),
-    );
+    match solution.recoding.classes() {
+        Some(report) => line.extend(class_cells(report, declaration)),
+        None => line.extend(
+            quasi_identifiers
+                .iter()
+                .map(|name| recoded(name).unwrap_or_default()),
+        ),
+    }
     // As in JSON, so that both forms show the same digits.
     line.extend(objectives.iter().map(|&name| {
         let value = solution.objectives.get(name);

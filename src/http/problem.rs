@@ -311,7 +311,9 @@ impl From<crate::anonymize::Error> for Problem {
             Error::Uncovered { column, .. } | Error::PopulationUncovered { column, .. } => {
                 ("", FaultCode::HierarchyMissingValues, Some(column))
             }
-            Error::MethodWithoutCuts => ("/search/method", FaultCode::NotSupported, None),
+            Error::MethodWithoutCuts | Error::MethodOfClasses | Error::PartitionMissing => {
+                ("/search/method", FaultCode::NotSupported, None)
+            }
             Error::SearchSpaceTooLarge { .. } => {
                 ("/search/method", FaultCode::SearchSpaceTooLarge, None)
             }

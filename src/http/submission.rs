@@ -48,7 +48,7 @@ pub(super) async fn prepare(
     // Only the rows tell how many cuts there are.
     let search_space = match demand.recoding {
         Recoding::FullDomain => search_space,
-        Recoding::Subtree => String::new(),
+        Recoding::Subtree | Recoding::Local | Recoding::Microaggregation => String::new(),
     };
     let known = cannot_be_met(dataset, &demand);
     let infeasible = known.or_else(|| too_few_members(&demand, &populations));

@@ -21,6 +21,7 @@ const INSERT_DELETION: Statement = statement!("insert_deletion");
 const LIST_DELETIONS: Statement = statement!("list_deletions");
 const INSERT_ERASED_ROWS: Statement = statement!("insert_erased_rows");
 const ERASE_FROM_DATASET: Statement = statement!("erase_from_dataset");
+const DELETE_FRONT_PARTITIONS: Statement = statement!("delete_front_partitions");
 const REMOVE_DISTINCT_VALUES: Statement = statement!("remove_distinct_values");
 const ADD_DISTINCT_VALUES: Statement = statement!("add_distinct_values");
 
@@ -183,6 +184,12 @@ async fn note(
         .execute(&mut *connection)
         .await
         .map_err(ERASE_FROM_DATASET.failed())?;
+    // They tell of the erased rows as well, and nothing can be released by them any more.
+    sqlx::query(DELETE_FRONT_PARTITIONS.text)
+        .bind(dataset_id)
+        .execute(&mut *connection)
+        .await
+        .map_err(DELETE_FRONT_PARTITIONS.failed())?;
     forget_values(connection, dataset_id, erased, tokens).await?;
     Ok(Deletion {
         deletion_id: Some(deletion_id),

@@ -8,7 +8,8 @@ use uuid::Uuid;
 use super::jobs::JobRow;
 use super::statement::{Statement, json, small_count, statement, stored};
 use super::{
-    Error, Finish, Heartbeat, ReleaseDraft, Store, commit, datasets, fronts, releases, reports,
+    Error, Finish, Heartbeat, ReleaseDraft, Store, commit, datasets, front_partitions, fronts,
+    releases, reports,
 };
 use crate::anonymize::Progress;
 use crate::anonymize::report::Reason;
@@ -108,6 +109,16 @@ impl Store {
         finish: &Finish,
         release: Option<&(ReleaseDraft, ReleaseRecord)>,
     ) -> Result<Job, Error> {
+        let partitions = match finish {
+            Finish::Succeeded { front, .. } => {
+                self.seal_partitions(lease.dataset_id, lease.job_id, front)
+                    .await?
+            }
+            Finish::Measured { .. }
+            | Finish::Failed { .. }
+            | Finish::Cancelled
+            | Finish::Released => Vec::new(),
+        };
         let mut transaction = self.begin().await?;
         if !datasets::hold(&mut transaction, lease.dataset_id).await? {
             return Err(Error::LeaseLost);
@@ -122,6 +133,7 @@ impl Store {
                 let result = (*outcome, reason.as_ref(), front.search.evaluations);
                 let ended = succeed(&mut transaction, lease, result, release_id).await?;
                 fronts::insert(&mut transaction, lease.job_id, front).await?;
+                front_partitions::insert(&mut transaction, lease.job_id, &partitions).await?;
                 if let Some((draft, record)) = release {
                     releases::insert(&mut transaction, draft, record).await?;
                 }

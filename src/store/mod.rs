@@ -14,6 +14,7 @@ mod deletions;
 mod eraser;
 mod erasure;
 mod error;
+mod front_partitions;
 mod fronts;
 mod jobs;
 mod key_rotation;

@@ -23,7 +23,7 @@ use uuid::Uuid;
 use zeroize::Zeroizing;
 
 pub use identifier::{IdentifierKey, TokenScope};
-pub use place::{Place, Purpose, SeriesPart, SeriesPlace};
+pub use place::{FrontPlace, Place, Purpose, SeriesPart, SeriesPlace};
 pub use reader::{Grant, ReaderPrivateKey, ReaderPublicKey};
 
 /// Bytes of every key.
@@ -183,6 +183,22 @@ impl DataKey {
     /// # Errors
     /// [`Error::Open`] with another key, at another place, or if a bit was changed.
     pub fn open_in_series(&self, place: &SeriesPlace, sealed: &[u8]) -> Result<Vec<u8>, Error> {
+        self.key.open(&place.associated_data(), sealed)
+    }
+
+    /// As [`DataKey::seal`], for the classes of a solution's rows.
+    ///
+    /// # Errors
+    /// [`Error::Randomness`].
+    pub fn seal_in_front(&self, place: &FrontPlace, plain: &[u8]) -> Result<Vec<u8>, Error> {
+        self.key.seal(&place.associated_data(), plain)
+    }
+
+    /// As [`DataKey::open`], for the classes of a solution's rows.
+    ///
+    /// # Errors
+    /// [`Error::Open`] with another key, at another place, or if a bit was changed.
+    pub fn open_in_front(&self, place: &FrontPlace, sealed: &[u8]) -> Result<Vec<u8>, Error> {
         self.key.open(&place.associated_data(), sealed)
     }
 

@@ -151,6 +151,28 @@ impl SeriesPlace {
     }
 }
 
+/// Where the classes of the rows of a solution stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrontPlace {
+    /// Job that found it.
+    pub job_id: Uuid,
+    /// Solution.
+    pub solution_id: u32,
+    /// Position of the chunk, from 0.
+    pub sequence: u32,
+}
+
+impl FrontPlace {
+    /// A fixed-width form, so that two places never share one.
+    pub(super) fn associated_data(&self) -> Vec<u8> {
+        let mut bytes = b"kindred front 1".to_vec();
+        bytes.extend_from_slice(self.job_id.as_bytes());
+        bytes.extend_from_slice(&self.solution_id.to_be_bytes());
+        bytes.extend_from_slice(&self.sequence.to_be_bytes());
+        bytes
+    }
+}
+
 /// The place of a wrapped data key.
 pub(super) fn of_key(dataset_id: Uuid, purpose: Purpose) -> Vec<u8> {
     let mut bytes = b"kindred key 1".to_vec();

@@ -2,6 +2,7 @@
 
 mod api;
 mod certificate;
+mod clusters;
 mod config;
 mod counting;
 mod declarations;

@@ -69,6 +69,16 @@ impl Histograms {
         histograms
     }
 
+    /// The histogram of one class from the count of every rank.
+    pub(crate) fn single(counts: Vec<u32>) -> Self {
+        let mut histograms = Self::default();
+        histograms.ends.push(0);
+        let counted = (0..).zip(counts).filter(|&(_, count)| count > 0);
+        histograms.entries = counted.collect();
+        histograms.close();
+        histograms
+    }
+
     /// Counts (cell, rank) pairs, sorted.
     fn fill(&mut self, cells: usize, pairs: &[(u32, u32)]) {
         self.ends.push(0);

@@ -92,6 +92,25 @@ impl ClassTable {
         }
     }
 
+    /// A single class without a key, from what is known of it.
+    pub(crate) fn single(
+        rows: u32,
+        subjects: Option<CappedSets>,
+        diversity: Vec<Diversity>,
+        histograms: Vec<Option<Histograms>>,
+    ) -> Self {
+        Self {
+            levels: Vec::new(),
+            keys: Keys::Narrow(Vec::new()),
+            rows: vec![rows],
+            subjects,
+            diversity,
+            labels: None,
+            histograms,
+            members: Vec::new(),
+        }
+    }
+
     /// The classes of a policy, grouped from the cells.
     #[must_use]
     pub fn group(cells: &Cells, levels: &[u32], scratch: &mut Scratch) -> Self {

@@ -3,6 +3,7 @@
 use super::{ClassTable, Scratch};
 use crate::anonymize::Error;
 use crate::anonymize::cells::Cells;
+use crate::anonymize::clusters::by_class;
 use crate::anonymize::privacy::Criteria;
 use crate::anonymize::rows::Rows;
 use crate::anonymize::subtree::{Forest, Recoded};
@@ -41,10 +42,21 @@ pub fn suppress_recoded(
     recoded: Recoded<'_>,
     privacy: &[PrivacyModel],
 ) -> Result<Suppression, Error> {
+    if let Recoded::Classes { class_of, .. } = recoded
+        && class_of.len() != table.rows
+    {
+        return Err(Error::PartitionMissing);
+    }
     Ok(suppress_rows(&Rows::of(table, schema)?, recoded, privacy))
 }
 
 fn suppress_rows(rows: &Rows<'_>, recoded: Recoded<'_>, privacy: &[PrivacyModel]) -> Suppression {
+    if let Recoded::Classes { class_of, .. } = recoded {
+        let codes = by_class::codes(class_of);
+        let levels = Levels::new();
+        let rows = by_class::rows(rows, &codes);
+        return suppress_rows(&rows, Recoded::FullDomain(&levels), privacy);
+    }
     let (criteria, needs) = Criteria::new(privacy, rows);
     let (cells, cell_of_row) = Cells::build(rows, &needs);
     let mut scratch = Scratch::default();
@@ -59,6 +71,7 @@ fn suppress_rows(rows: &Rows<'_>, recoded: Recoded<'_>, privacy: &[PrivacyModel]
             let view = forest.view(&forest.cuts(specialized));
             release(&view, &forest.ones())
         }
+        Recoded::Classes { .. } => unreachable!("made a policy of levels above"),
     };
     let is_out = |&cell: &u32| !released[scratch.class_of()[cell as usize] as usize];
     Suppression {

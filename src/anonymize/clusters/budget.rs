@@ -1,5 +1,7 @@
 //! What every search over centroids asks: decode within a budget, keep the best, stop when told to.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -9,6 +11,47 @@ use super::decode::{Decoder, Solution};
 use super::distance::Sites;
 use super::partition::Partition;
 use crate::anonymize::{Observer, Progress, Stop};
+
+/// Watches a method that cannot be left half-way: counts the rows that have their class, and says when to end.
+pub struct Watch<'o> {
+    observer: &'o dyn Observer,
+    phase: &'static str,
+    rows: u64,
+    done: AtomicU64,
+}
+
+impl<'o> Watch<'o> {
+    /// Of so many rows.
+    #[must_use]
+    pub fn new(observer: &'o dyn Observer, rows: u64, phase: &'static str) -> Self {
+        Self {
+            observer,
+            phase,
+            rows: rows.max(1),
+            done: AtomicU64::new(0),
+        }
+    }
+
+    /// Notes that so many rows more have their class.
+    ///
+    /// # Errors
+    /// The method must end.
+    pub fn advance(&self, rows: u64) -> Result<(), Stop> {
+        if let Some(stop) = self.observer.must_stop() {
+            return Err(stop);
+        }
+        let before = self.done.fetch_add(rows, Ordering::Relaxed);
+        let hundredth = |done: u64| done.saturating_mul(100) / self.rows;
+        if hundredth(before) < hundredth(before + rows) {
+            self.observer.report(Progress {
+                evaluations: 0,
+                fraction: ((before + rows) as f64 / self.rows as f64).min(1.0),
+                phase: self.phase.to_owned(),
+            });
+        }
+        Ok(())
+    }
+}
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@ use super::points::{Center, Domain, Feature, Missing};
 use crate::anonymize::table::MISSING;
 
 /// Largest number of candidates for a medoid; beyond it the mode stands in.
-const MOST_CANDIDATES: usize = 2048;
+pub(super) const MOST_CANDIDATES: usize = 2048;
 
 /// The centre of members, as one place; `before` is a candidate of every medoid, so that recentring does not raise the
 /// loss. Members are summed in the order given.

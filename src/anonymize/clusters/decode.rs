@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use rayon::prelude::*;
+
 use super::assignment::{Assigner, parts};
 use super::centroid;
 use super::distance::{LossKind, Sites, Space};
@@ -175,50 +177,60 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Merges every class that fails the guard with that of the nearest centroid, the lowest such class first, until none
-    /// does. One class of all rows satisfies it, so this ends.
     fn merged(&self, partition: Partition, centroids: Sites) -> (Partition, Sites) {
-        let Some(guard) = self.aim.guard else {
-            return (partition, centroids);
-        };
-        let space = self.assigner.space;
-        let members = partition.members();
-        let mut classes: Vec<Vec<Member>> = members.iter().map(<[Member]>::to_vec).collect();
-        let numbered = (0..classes.len()).filter(|&class| !guard(&classes[class]));
-        let mut failing: BTreeSet<usize> = numbered.collect();
-        if failing.is_empty() {
-            return (partition, centroids);
+        match self.aim.guard {
+            None => (partition, centroids),
+            Some(guard) => merged(self.assigner.space, guard, partition, centroids),
         }
-        let mut sites = centroids;
-        while let Some(class) = failing.pop_first() {
-            let others =
-                (0..classes.len()).filter(|&other| other != class && !classes[other].is_empty());
-            let distance = |other: usize| space.between(sites.site(class), sites.site(other));
-            let nearest = others
-                .map(|other| (distance(other), other))
-                .min_by(|left, right| left.0.total_cmp(&right.0).then(left.1.cmp(&right.1)));
-            let Some((_, other)) = nearest else { break };
-            let moved = std::mem::take(&mut classes[class]);
-            classes[other].extend(moved);
-            classes[other] = joined(std::mem::take(&mut classes[other]));
-            sites.set(
-                other,
-                centroid::center(space, &classes[other], None).site(0),
-            );
-            if guard(&classes[other]) {
-                failing.remove(&other);
-            } else {
-                failing.insert(other);
-            }
-        }
-        let parts = classes.iter().zip(0..).flat_map(|(members, class)| {
-            let part = move |&(cell, rows): &Member| Part { cell, class, rows };
-            members.iter().map(part)
-        });
-        let (partition, numbers) = Partition::renumbered(parts.collect());
-        let sites = sites.select(numbers.iter().map(|&number| number as usize));
-        (partition, sites)
     }
+}
+
+/// Merges every class that fails the guard with that of the nearest centroid, the lowest such class first, until none does
+/// or one class is left.
+pub(super) fn merged(
+    space: &Space<'_>,
+    guard: &Guard<'_>,
+    partition: Partition,
+    centroids: Sites,
+) -> (Partition, Sites) {
+    let members = partition.members();
+    let mut classes: Vec<Vec<Member>> = members.iter().map(<[Member]>::to_vec).collect();
+    let mut failing: BTreeSet<usize> = (0..classes.len())
+        .into_par_iter()
+        .filter(|&class| !guard(&classes[class]))
+        .collect();
+    if failing.is_empty() {
+        return (partition, centroids);
+    }
+    let mut sites = centroids;
+    while let Some(class) = failing.pop_first() {
+        let others =
+            (0..classes.len()).filter(|&other| other != class && !classes[other].is_empty());
+        let distance = |other: usize| space.between(sites.site(class), sites.site(other));
+        let nearest = others
+            .map(|other| (distance(other), other))
+            .min_by(|left, right| left.0.total_cmp(&right.0).then(left.1.cmp(&right.1)));
+        let Some((_, other)) = nearest else { break };
+        let moved = std::mem::take(&mut classes[class]);
+        classes[other].extend(moved);
+        classes[other] = joined(std::mem::take(&mut classes[other]));
+        sites.set(
+            other,
+            centroid::center(space, &classes[other], None).site(0),
+        );
+        if guard(&classes[other]) {
+            failing.remove(&other);
+        } else {
+            failing.insert(other);
+        }
+    }
+    let parts = classes.iter().zip(0..).flat_map(|(members, class)| {
+        let part = move |&(cell, rows): &Member| Part { cell, class, rows };
+        members.iter().map(part)
+    });
+    let (partition, numbers) = Partition::renumbered(parts.collect());
+    let sites = sites.select(numbers.iter().map(|&number| number as usize));
+    (partition, sites)
 }
 
 /// All rows as one class.

@@ -1,6 +1,7 @@
 //! One swarm per weight of the entropies, and what of their answers nothing beats (algorithms.md B.5, B.6).
 
 use super::archive::Archive;
+use super::budget;
 use super::decode::{Decoder, Solution};
 use super::partition::Partition;
 use super::swarm::{self, Settings};
@@ -18,6 +19,8 @@ pub enum Lambdas {
     PerAttribute(Vec<f64>),
     /// One after another, each for every sensitive attribute.
     Grid(Vec<f64>),
+    /// One after another, each with a weight per sensitive attribute.
+    Vectors(Vec<Vec<f64>>),
 }
 
 impl Lambdas {
@@ -31,6 +34,7 @@ impl Lambdas {
                 .iter()
                 .map(|&lambda| vec![lambda; attributes])
                 .collect(),
+            Self::Vectors(vectors) => vectors.clone(),
         }
     }
 }
@@ -59,6 +63,30 @@ pub fn search(
     starts: &[Partition],
     observer: &dyn Observer,
 ) -> Found {
+    each(decoder, lambdas, settings, |decoder, share| {
+        swarm::search(decoder, share, starts, observer)
+    })
+}
+
+/// The same by random centroids, improved, for each vector of weights.
+#[must_use]
+pub fn multi_start(
+    decoder: &Decoder<'_>,
+    lambdas: &Lambdas,
+    settings: &Settings,
+    observer: &dyn Observer,
+) -> Found {
+    each(decoder, lambdas, settings, |decoder, share| {
+        swarm::multi_start(decoder, share, observer)
+    })
+}
+
+fn each(
+    decoder: &Decoder<'_>,
+    lambdas: &Lambdas,
+    settings: &Settings,
+    search: impl Fn(&Decoder<'_>, &Settings) -> budget::Found,
+) -> Found {
     let vectors = lambdas.vectors(decoder.space().points.sensitive.len());
     let mut found = Found {
         best: Vec::new(),
@@ -72,7 +100,7 @@ pub fn search(
             evaluations: left / (vectors.len() - position) as u64,
             ..settings.clone()
         };
-        let one = swarm::search(&decoder.with_lambdas(vector), &share, starts, observer);
+        let one = search(&decoder.with_lambdas(vector), &share);
         found.evaluations += one.evaluations;
         found.front.join(&one.front);
         found

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use rust_decimal::prelude::ToPrimitive;
+
 use super::points::{Center, Domain, Feature, Missing, Points, Scaling, Semantic, Sensitive, code};
+use super::scale::{self, Scale};
 use super::taxonomy::Taxonomy;
 use crate::anonymize::Error;
 use crate::anonymize::order;
 use crate::anonymize::rows::Rows;
-use crate::anonymize::table::{Attribute, Column, MISSING, Schema, Table};
+use crate::anonymize::table::{Attribute, MISSING, Schema, Table};
 use crate::declaration::Role;
 
 /// How attributes are measured.
@@ -51,19 +54,22 @@ pub struct Reading {
     pub features: Vec<(String, Vec<u32>)>,
     /// Names of the sensitive attributes.
     pub sensitive: Vec<String>,
+    /// Attribute position of each feature.
+    pub positions: Vec<usize>,
 }
 
 /// Reads quasi-identifiers and sensitive attributes.
 ///
-/// Integers and decimals without a declared order are numbers; what has a declared order is ordinal; else what has a
-/// declared hierarchy is a taxonomy, and the rest nominal. Values are numbered in their order (by text where they have
+/// Integers and decimals without a declared order are numbers, and dates by their days; what has a declared order is
+/// ordinal; else what has a declared hierarchy is a taxonomy, and the rest nominal. Where a subject is declared, rows of
+/// different subjects are different cells. Values are numbered in their order (by text where they have
 /// none), so the points do not depend on the order of rows. Cost: a sort of every dictionary and one of the rows.
 ///
 /// # Errors
 /// [`Error::Uncovered`] if a stored value has no place in its hierarchy.
 pub fn read(table: &Table, schema: &Schema, choice: &Choice) -> Result<Reading, Error> {
     let rows = Rows::of(table, schema)?;
-    let (mut features, mut named) = (Vec::new(), Vec::new());
+    let (mut features, mut named, mut positions) = (Vec::new(), Vec::new(), Vec::new());
     let (mut sensitive, mut sensitive_names) = (Vec::new(), Vec::new());
     let mut generalizations = rows
         .quasi_identifiers
@@ -74,18 +80,16 @@ pub fn read(table: &Table, schema: &Schema, choice: &Choice) -> Result<Reading, 
             continue;
         };
         let declaration = &attribute.declaration;
-        let numbered = || {
-            let order = order::ascending(declaration, &column.dictionary);
-            numbering(order.unwrap_or_else(|| order::by_text(&column.dictionary)))
-        };
         match declaration.role {
             Role::QuasiIdentifying => {
-                let (table_codes, codes) = numbered();
+                let (scale, order) = scale::of(attribute, &column.dictionary);
+                let (table_codes, codes) = numbering(order);
                 let taxonomy = generalizations
                     .next()
                     .filter(|_| declaration.hierarchy.is_some())
                     .map(|attribute| Taxonomy::of(&attribute.generalization));
-                let (domain, center) = domain(attribute, column, &table_codes, taxonomy, choice);
+                let (domain, center) = domain(attribute, &scale, &table_codes, taxonomy, choice);
+                positions.push(position);
                 features.push(Feature {
                     codes: column
                         .codes
@@ -99,7 +103,9 @@ pub fn read(table: &Table, schema: &Schema, choice: &Choice) -> Result<Reading, 
                 named.push((declaration.name.clone(), table_codes));
             }
             Role::Sensitive => {
-                let (_, codes) = numbered();
+                let order = order::ascending(declaration, &column.dictionary);
+                let order = order.unwrap_or_else(|| order::by_text(&column.dictionary));
+                let (_, codes) = numbering(order);
                 sensitive.push(Sensitive {
                     codes: column
                         .codes
@@ -113,12 +119,20 @@ pub fn read(table: &Table, schema: &Schema, choice: &Choice) -> Result<Reading, 
             Role::Identifying | Role::Insensitive => {}
         }
     }
-    let (points, cell_of_row) = Points::group(&features, &sensitive);
+    if let Some(subjects) = rows.subjects {
+        sensitive.push(Sensitive {
+            codes: subjects.to_vec(),
+            values: 0,
+        });
+    }
+    let (mut points, cell_of_row) = Points::group(&features, &sensitive);
+    points.sensitive.truncate(sensitive_names.len());
     Ok(Reading {
         points,
         cell_of_row,
         features: named,
         sensitive: sensitive_names,
+        positions,
     })
 }
 
@@ -134,38 +148,37 @@ fn numbering(order: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
 
 fn domain(
     attribute: &Attribute,
-    column: &Column,
+    scale: &Scale,
     table_codes: &[u32],
     taxonomy: Option<Taxonomy>,
     choice: &Choice,
 ) -> (Domain, Center) {
-    let declaration = &attribute.declaration;
-    let is_ordered = order::ascending(declaration, &column.dictionary).is_some();
-    if is_ordered && declaration.order.is_some() {
-        let ranks = (0..code(table_codes.len())).map(|new| new.saturating_sub(1));
-        let ranks = ranks.collect();
-        return (Domain::Ordinal { ranks }, choice.ordinals);
-    }
-    if is_ordered {
-        let value = |&old: &u32| column.dictionary.value(old)?.parse::<f64>().ok();
-        let present: Option<Vec<f64>> = table_codes.iter().skip(1).map(value).collect();
-        if let Some(present) = present {
-            let bounds = choice.bounds.get(&declaration.name);
+    match (scale, taxonomy) {
+        (Scale::Ordinal, _) => {
+            let ranks = (0..code(table_codes.len())).map(|new| new.saturating_sub(1));
+            let ranks = ranks.collect();
+            (Domain::Ordinal { ranks }, choice.ordinals)
+        }
+        (Scale::Numbers(values), _) => {
+            let bounds = choice.bounds.get(&attribute.declaration.name);
             let scaling = bounds.map_or(Scaling::Standard, |&[low, high]| Scaling::Bounds {
                 low,
                 high,
             });
-            let values = [&[0.0], &present[..]].concat();
-            return (Domain::Numbers { values, scaling }, choice.numbers);
+            let value = |&old: &u32| values[old as usize].to_f64().unwrap_or(0.0);
+            let values = table_codes.iter().map(value).collect();
+            (Domain::Numbers { values, scaling }, choice.numbers)
+        }
+        (Scale::Taxonomy, Some(taxonomy)) => {
+            let taxonomy = taxonomy.renumbered(table_codes);
+            let semantic = choice.semantic;
+            (Domain::Taxonomy { taxonomy, semantic }, choice.taxonomies)
+        }
+        (Scale::Taxonomy | Scale::Nominal, _) => {
+            let values = code(table_codes.len() - 1);
+            (Domain::Nominal { values }, Center::Mode)
         }
     }
-    if let Some(taxonomy) = taxonomy {
-        let taxonomy = taxonomy.renumbered(table_codes);
-        let semantic = choice.semantic;
-        return (Domain::Taxonomy { taxonomy, semantic }, choice.taxonomies);
-    }
-    let values = code(table_codes.len() - 1);
-    (Domain::Nominal { values }, Center::Mode)
 }
 
 #[cfg(test)]

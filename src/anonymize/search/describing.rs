@@ -31,7 +31,8 @@ pub(crate) struct Member<'a> {
     pub(crate) scratch: &'a Scratch,
     pub(crate) released: &'a [bool],
     pub(crate) recoding: RecodingReport,
-    pub(crate) utility: Utility,
+    /// Absent of classes that no hierarchy describes.
+    pub(crate) utility: Option<Utility>,
 }
 
 impl Describing<'_> {
@@ -63,7 +64,7 @@ impl Describing<'_> {
             classes: released.iter().filter(|&&released| released).count() as u64,
             privacy,
             risk: self.figures.with_population(risk, table, &sizes, released),
-            utility: Some(member.utility),
+            utility: member.utility,
             class_size_histogram: class_sizes::histogram(kept),
             recommended: false,
         }

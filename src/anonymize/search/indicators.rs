@@ -137,7 +137,7 @@ fn greatest(values: impl Iterator<Item = f64>) -> usize {
 }
 
 /// Sets hypervolume, knee and recommendation of a front whose solutions are in order.
-pub(super) fn describe(front: &mut Front, demand: &Demand) {
+pub(crate) fn describe(front: &mut Front, demand: &Demand) {
     let points = points(front);
     if let Some((points, reference)) = points.zip(reference(front, demand))
         && !points.is_empty()

@@ -6,6 +6,7 @@ mod around;
 mod auto;
 mod boxes;
 mod certified;
+mod datafly;
 pub(crate) mod describing;
 mod exact;
 mod fixed;
@@ -25,6 +26,7 @@ use rayon::prelude::*;
 use super::cells::Cells;
 use super::certificate::{Certificate, Pivot, STATEMENT};
 use super::classes::{ClassTable, Scratch};
+use super::clusters;
 use super::figures::Figures;
 use super::measure::levels_by_name;
 use super::policy::search_space;
@@ -54,8 +56,8 @@ pub fn empty_front(demand: &Demand, schema: &Schema, rows: u64, subjects: u64) -
             evaluations: 0,
             search_space: match demand.recoding {
                 Recoding::FullDomain => search_space(&schema.level_counts()),
-                // Only the rows tell how many cuts there are.
-                Recoding::Subtree => String::new(),
+                // Only the rows tell how many cuts there are; partitions are not counted.
+                Recoding::Subtree | Recoding::Local | Recoding::Microaggregation => String::new(),
             },
             complete: false,
             certified: false,
@@ -69,6 +71,7 @@ pub fn empty_front(demand: &Demand, schema: &Schema, rows: u64, subjects: u64) -
         recommended: None,
         recommendation_rule: recommendation_rule(&demand.objectives),
         certificate: None,
+        partitions: Vec::new(),
     }
 }
 
@@ -76,7 +79,7 @@ pub fn empty_front(demand: &Demand, schema: &Schema, rows: u64, subjects: u64) -
 fn recommendation_rule(objectives: &[Objective]) -> String {
     let best = |&objective: &Objective| {
         let best = match objective {
-            Objective::InformationGain => "greatest",
+            Objective::InformationGain | Objective::SensitiveEntropy => "greatest",
             _ => "least",
         };
         format!("{best} {}", utility::name(objective))
@@ -92,6 +95,9 @@ pub(super) fn run(
     effort: &mut Effort,
 ) -> Result<Outcome, Error> {
     let demand = task.demand;
+    if demand.recoding.has_classes() {
+        return clusters::run::run(task, observer);
+    }
     let rows = Rows::of(task.table, task.schema)?.with_target(
         task.table,
         task.schema,
@@ -176,6 +182,7 @@ pub(super) fn run(
         SearchMethod::Nsga2 => nsga2::search(&problem, nsga2::budget(&demand.search)),
         SearchMethod::LocalSearch => local::search(&problem, local::budget(&demand.search)),
         SearchMethod::Random => random::search(&problem, random_evaluations(demand)),
+        SearchMethod::Datafly => datafly::search(&problem, demand),
         SearchMethod::Fixed => {
             let levels = demand.search.levels.clone().unwrap_or_default();
             fixed::search(&problem, rows.policy(&levels))
@@ -187,6 +194,11 @@ pub(super) fn run(
             Some(run) => subtree::search(run, method),
             None => return Err(Error::MethodWithoutCuts),
         },
+        SearchMethod::Mondrian
+        | SearchMethod::Mdav
+        | SearchMethod::KMember
+        | SearchMethod::Oka
+        | SearchMethod::MoObam => return Err(Error::MethodOfClasses),
     };
     if let Some(sides) = boxes::sides(demand) {
         found.front = boxes::thin(found.front, &sides);
@@ -267,6 +279,12 @@ fn uncertified(method: SearchMethod, found: &Found) -> &'static str {
         SearchMethod::Nsga2
         | SearchMethod::LocalSearch
         | SearchMethod::Random
+        | SearchMethod::Datafly
+        | SearchMethod::Mondrian
+        | SearchMethod::Mdav
+        | SearchMethod::KMember
+        | SearchMethod::Oka
+        | SearchMethod::MoObam
         | SearchMethod::Fixed => {
             "this method proves nothing of the policies that it did not try; `exact` does"
         }
@@ -318,7 +336,14 @@ fn expected_evaluations(demand: &Demand, method: SearchMethod) -> Option<u64> {
         }
         SearchMethod::LocalSearch => Some(local::budget(search).evaluations),
         SearchMethod::Tds | SearchMethod::Bug | SearchMethod::Hybrid => Some(EXPECTED_STEPS),
-        SearchMethod::Exact | SearchMethod::Auto => None,
+        SearchMethod::Exact
+        | SearchMethod::Auto
+        | SearchMethod::Datafly
+        | SearchMethod::Mondrian
+        | SearchMethod::Mdav
+        | SearchMethod::KMember
+        | SearchMethod::Oka
+        | SearchMethod::MoObam => None,
     };
     usual.into_iter().chain(search.max_evaluations).min()
 }
@@ -334,6 +359,12 @@ fn phase(method: SearchMethod) -> &'static str {
         SearchMethod::Bug => "generalising cuts",
         SearchMethod::Hybrid => "specialising and generalising cuts",
         SearchMethod::GeneticCuts => "evolving cuts",
+        SearchMethod::Datafly => "generalising levels",
+        SearchMethod::Mondrian
+        | SearchMethod::Mdav
+        | SearchMethod::KMember
+        | SearchMethod::Oka
+        | SearchMethod::MoObam => "forming classes",
     }
 }
 
@@ -372,7 +403,7 @@ fn solutions(
             recoding: RecodingReport::FullDomain {
                 levels: levels_by_name(cells, &candidate.policy),
             },
-            utility: reporter.report(&table, &released, scratch.class_of()),
+            utility: Some(reporter.report(&table, &released, scratch.class_of())),
         }))
     };
     members.par_iter().enumerate().map(one).collect()

@@ -1,4 +1,4 @@
-//! How the values of a column are recoded by a stated policy: by levels or by cuts.
+//! How the values of a column are recoded by a stated policy: by levels, by cuts or by classes.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use super::cuts::{Cuts, Specialized};
 use super::forest::upper;
 use super::trees::Tree;
 use crate::anonymize::hierarchy::{Generalization, Level};
-use crate::declaration::Levels;
+use crate::declaration::{Levels, Representation};
 
 /// A policy by names, as a front states it.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +20,13 @@ pub enum Recoded<'a> {
         cuts: &'a BTreeMap<String, Vec<String>>,
         /// The nodes above the cuts.
         specialized: &'a Specialized,
+    },
+    /// The class of every row, numbered from 0, none empty.
+    Classes {
+        /// By row of the table.
+        class_of: &'a [u32],
+        /// What rows bear for their class.
+        representation: Representation,
     },
 }
 
@@ -46,6 +53,8 @@ impl Recoded<'_> {
                 level.node_of = values.map(|&node| level.node_of[node as usize]).collect();
                 Some(Cow::Owned(level))
             }
+            // What a row bears is told by its class, not by its value.
+            Self::Classes { .. } => None,
         }
     }
 }

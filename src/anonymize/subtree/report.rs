@@ -44,7 +44,7 @@ pub(crate) fn solutions(
                 cuts: labels(&grouped, &released),
                 specialized: run.forest.paths(&cuts),
             },
-            utility,
+            utility: Some(utility),
         }))
     };
     members.par_iter().enumerate().map(one).collect()

@@ -7,7 +7,13 @@ use super::{
 };
 use crate::anonymize::report::ObjectiveReport;
 use crate::anonymize::table::{Attribute, Schema};
-use crate::declaration::{Demand, Objective};
+use crate::declaration::{Demand, EntropyForm, LossForm, Objective, Role};
+
+const CERTAINTY: &str = "mean over rows and quasi-identifiers of the width of the row's class: range / range of all, leaves under the common ancestor / all leaves, values / all values (1 value: 0); 1 where some of the class are missing and others not, and for suppressed rows";
+const BALANCED: &str = "mean over the quasi-identifiers of: deviation of rows from the centre of their class / deviation from the centre of all rows; suppressed rows deviate from the centre of all";
+const RATIO: &str = "deviation of rows from the centres of their classes, summed over the quasi-identifiers / that from the centre of all rows; suppressed rows deviate from the centre of all";
+const SUM_OF_MIN: &str = "sum over the sensitive attributes of the least entropy of any released class, divided by log2 of the number of values; missing cells are not counted";
+const MIN_OF_SUM: &str = "least, over the released classes, of the sum over the sensitive attributes of their entropies, each divided by log2 of the number of values; missing cells are not counted";
 
 /// What the objectives of a demand mean for a table of so many rows.
 #[must_use]
@@ -17,8 +23,12 @@ pub fn describe(demand: &Demand, schema: &Schema, rows: u64) -> Vec<ObjectiveRep
         .iter()
         .map(|&position| &schema.attributes()[position])
         .collect();
+    let sensitive = schema.attributes().iter();
+    let sensitive = sensitive
+        .filter(|attribute| attribute.declaration.role == Role::Sensitive)
+        .count();
     let describe = |&objective: &Objective| {
-        let (range, definition) = meaning(objective, demand, &attributes, rows);
+        let (range, definition) = meaning(objective, demand, &attributes, sensitive, rows);
         let weighted = if is_weighted(objective) {
             weighting(demand)
         } else {
@@ -27,7 +37,7 @@ pub fn describe(demand: &Demand, schema: &Schema, rows: u64) -> Vec<ObjectiveRep
         ObjectiveReport {
             name: name(objective).to_owned(),
             direction: match objective {
-                Objective::InformationGain => "maximize".to_owned(),
+                Objective::InformationGain | Objective::SensitiveEntropy => "maximize".to_owned(),
                 _ => "minimize".to_owned(),
             },
             range,
@@ -42,6 +52,7 @@ fn meaning(
     objective: Objective,
     demand: &Demand,
     attributes: &[&Attribute],
+    sensitive: usize,
     rows: u64,
 ) -> ([f64; 2], String) {
     let share = |definition: &str| ([0.0, 1.0], definition.to_owned());
@@ -63,6 +74,24 @@ fn meaning(
             (
                 [0.0, most],
                 information_gain::definition(demand.target.as_deref()),
+            )
+        }
+        Objective::Loss if demand.recoding.has_classes() => share(CERTAINTY),
+        Objective::InformationLoss => {
+            share(match demand.search.clusters.loss.unwrap_or_default() {
+                LossForm::Balanced => BALANCED,
+                LossForm::Ratio => RATIO,
+            })
+        }
+        Objective::SensitiveEntropy => {
+            let form = demand.search.clusters.entropy.unwrap_or_default();
+            (
+                [0.0, sensitive as f64],
+                match form {
+                    EntropyForm::SumOfMin => SUM_OF_MIN,
+                    EntropyForm::MinOfSum => MIN_OF_SUM,
+                }
+                .to_owned(),
             )
         }
         Objective::Loss => {
@@ -127,5 +156,7 @@ pub fn name(objective: Objective) -> &'static str {
         Objective::Classification => "classification",
         Objective::InformationGain => "information_gain",
         Objective::AverageRisk => "average_risk",
+        Objective::InformationLoss => "information_loss",
+        Objective::SensitiveEntropy => "sensitive_entropy",
     }
 }

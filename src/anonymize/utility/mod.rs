@@ -66,7 +66,7 @@ impl Objectives {
         let measures = demand.objectives.iter().take(MOST_OBJECTIVES);
         Self {
             measures: measures
-                .map(|&objective| measure(objective, demand, cells))
+                .filter_map(|&objective| measure(objective, demand, cells))
                 .collect(),
         }
     }
@@ -111,11 +111,13 @@ impl Objectives {
     }
 }
 
-fn measure(objective: Objective, demand: &Demand, cells: &Cells) -> Box<dyn Measure> {
+/// The measure of an objective; none of those of classes, which no hierarchy describes.
+fn measure(objective: Objective, demand: &Demand, cells: &Cells) -> Option<Box<dyn Measure>> {
     let attributes = cells.quasi_identifiers.iter();
     let weights = weights(demand, attributes.clone().map(|attribute| &*attribute.name));
     let heights: Vec<usize> = attributes.map(QuasiIdentifier::height).collect();
-    match objective {
+    Some(match objective {
+        Objective::InformationLoss | Objective::SensitiveEntropy => return None,
         Objective::GeneralizationDepth => Box::new(generalization_depth::GeneralizationDepth::new(
             &heights, &weights,
         )),
@@ -134,7 +136,7 @@ fn measure(objective: Objective, demand: &Demand, cells: &Cells) -> Box<dyn Meas
         )),
         Objective::InformationGain => Box::new(information_gain::InformationGain::new(cells)),
         Objective::AverageRisk => Box::new(average_risk::AverageRisk { rows: cells.rows }),
-    }
+    })
 }
 
 /// Adds what the objectives of a demand need of every class to what its criteria need.

@@ -5,6 +5,8 @@
 //! texts alone, so a wrong label, a wrong class table or a wrong suppression cannot hide. Every check is made even if an
 //! earlier one failed, except that cells are not looked at when the rows or columns themselves make no sense.
 
+mod center;
+mod classes;
 mod cuts;
 pub mod invariance;
 mod models;
@@ -13,6 +15,8 @@ mod privacy;
 mod regroup;
 pub mod series;
 mod tokens;
+mod values;
+mod wording;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -99,11 +103,12 @@ pub fn verify_with_tokens(
     for column in 0..rendered.columns.len() {
         if verifier.role(column) == Role::Identifying {
             verifier.check_tokens(column, &released);
-        } else {
+        } else if !verifier.is_by_class(rendered.columns[column].position) {
             verifier.check_column(column, &released);
         }
     }
     let classes = Classes::of(rendered, schema, &released);
+    verifier.check_classes(&classes, &released);
     let k = verifier.check_privacy(&classes, &released);
     if !verifier.failures.is_empty() {
         return Err(verifier.failed());
@@ -352,7 +357,7 @@ fn ancestor<'a>(
         .and_then(|hierarchy| hierarchy.path(value).ok());
     let level = match recoding {
         Recoded::FullDomain(levels) => levels.get(&attribute.declaration.name).copied(),
-        Recoded::Subtree { .. } => None,
+        Recoded::Subtree { .. } | Recoded::Classes { .. } => None,
     };
     match (path, level) {
         (Some(mut path), Some(level)) if level < path.len() => {

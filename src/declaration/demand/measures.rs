@@ -34,8 +34,10 @@ const OBJECTIVES: Words<Objective> = Words {
         ("classification", Objective::Classification),
         ("average_risk", Objective::AverageRisk),
         ("information_gain", Objective::InformationGain),
+        ("information_loss", Objective::InformationLoss),
+        ("sensitive_entropy", Objective::SensitiveEntropy),
     ],
-    planned: &["information_loss", "sensitive_entropy"],
+    planned: &[],
 };
 
 const MEASURES: Words<ReportedMeasure> = Words {
@@ -74,14 +76,25 @@ const RECOMMENDATIONS: Words<Recommend> = Words {
 pub(super) fn objectives(
     demand: &Object<'_>,
     recoding: Recoding,
+    dataset: &DatasetDeclaration,
     faults: &mut Faults,
 ) -> Option<Vec<Objective>> {
     let Some(cursor) = demand.optional("objectives") else {
-        let first = match recoding {
-            Recoding::FullDomain => Objective::GeneralizationDepth,
-            Recoding::Subtree => Objective::Loss,
+        let has_sensitive = || {
+            let mut attributes = dataset.attributes.iter();
+            attributes.any(|attribute| attribute.role == Role::Sensitive)
         };
-        return Some(vec![first, Objective::Suppression]);
+        let usual = match recoding {
+            Recoding::FullDomain => [Objective::GeneralizationDepth, Objective::Suppression],
+            Recoding::Subtree => [Objective::Loss, Objective::Suppression],
+            Recoding::Local | Recoding::Microaggregation if has_sensitive() => {
+                [Objective::InformationLoss, Objective::SensitiveEntropy]
+            }
+            Recoding::Local | Recoding::Microaggregation => {
+                [Objective::InformationLoss, Objective::Suppression]
+            }
+        };
+        return Some(usual.to_vec());
     };
     let elements = cursor.list(faults)?;
     if !(1..=MOST_OBJECTIVES).contains(&elements.len()) {
@@ -95,18 +108,44 @@ pub(super) fn objectives(
             let detail = "the objective is already named";
             faults.push(element.fault(FaultCode::DuplicateValue, detail));
         }
-        let is_by_level = matches!(
-            objective,
-            Some(Objective::GeneralizationDepth | Objective::Precision)
-        );
-        if is_by_level && recoding == Recoding::Subtree {
-            let detail =
-                "the objective measures the level of an attribute, and a cut has none; use `loss`";
+        if let Some(detail) = objective.and_then(|objective| unfit(objective, recoding)) {
             faults.push(element.fault(FaultCode::NotSupported, detail));
         }
         objectives.push(objective);
     }
     objectives.into_iter().collect()
+}
+
+/// Why an objective makes no sense of a recoding, if it makes none.
+fn unfit(objective: Objective, recoding: Recoding) -> Option<&'static str> {
+    let is_by_level = matches!(
+        objective,
+        Objective::GeneralizationDepth | Objective::Precision
+    );
+    let is_of_classes = matches!(
+        objective,
+        Objective::InformationLoss | Objective::SensitiveEntropy
+    );
+    let is_of_any = matches!(
+        objective,
+        Objective::Suppression
+            | Objective::Loss
+            | Objective::Discernibility
+            | Objective::AverageClassSize
+            | Objective::AverageRisk
+    );
+    if recoding == Recoding::Subtree && is_by_level {
+        return Some(
+            "the objective measures the level of an attribute, and a cut has none; use `loss`",
+        );
+    }
+    if !recoding.has_classes() {
+        return is_of_classes
+            .then_some("the objective goes with `recoding`: `local` and `microaggregation` only");
+    }
+    (!is_of_classes && !is_of_any).then_some(
+        "the objective measures labels of a hierarchy; with `local` and `microaggregation` use `information_loss`, `sensitive_entropy`, `loss`, `suppression`, `discernibility`, `average_class_size` or `average_risk`",
+    )
 }
 
 /// Measures that are reported where they are asked for.

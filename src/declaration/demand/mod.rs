@@ -1,16 +1,21 @@
 //! Demands: what a job, a measurement or a release is asked for.
 
+mod clusters;
 mod invariance;
 mod measures;
 mod model;
 mod models;
 mod objective;
 mod parse;
+mod preset;
 mod privacy;
 mod release;
 mod search;
 mod series;
 
+pub use clusters::{
+    ClusterSettings, EntropyForm, Lambda, Lambdas, LossForm, Optimizer, Representation,
+};
 pub use objective::{
     Aggregate, ClassificationDemand, LossDemand, Objective, PopulationDemand, Recommend,
     ReportedMeasure, Score,
@@ -24,6 +29,7 @@ use super::Fraction;
 use crate::fault::Fault;
 pub use invariance::CLASS_ID;
 pub use model::{DisclosureMode, Distance, MissingSensitive, PrivacyModel, Reference};
+pub use preset::Preset;
 pub use series::{ROW_TOKEN, SeriesDemand, SeriesGuard, SeriesMode, SeriesRecoding};
 
 /// Generalization level per quasi-identifier, by name.
@@ -73,6 +79,12 @@ pub struct Demand {
     /// Release the recommended solution at once.
     #[serde(default)]
     pub release: Option<ReleaseChoice>,
+    /// What released rows bear; absent: `sets` for `local`, `centroids` for `microaggregation`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub representation: Option<Representation>,
+    /// What a release of classes is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<Preset>,
 }
 
 /// How values are recoded.
@@ -84,6 +96,10 @@ pub enum Recoding {
     FullDomain,
     /// One cut through the tree of each attribute, applied to every row: branches may end at different levels.
     Subtree,
+    /// Class by class, truthfully: intervals, value sets and common ancestors.
+    Local,
+    /// Class by class, by what stands for the class: means, medians, modes and medoids.
+    Microaggregation,
 }
 
 /// A search and its settings. Settings that a method does not use are refused, unless they are the defaults.
@@ -116,6 +132,9 @@ pub struct Search {
     pub max_seconds: Option<f64>,
     /// The policy of `fixed`.
     pub levels: Option<Levels>,
+    /// Settings of searches of classes.
+    #[serde(flatten)]
+    pub clusters: ClusterSettings,
 }
 
 /// Which search.
@@ -123,7 +142,8 @@ pub struct Search {
 #[serde(rename_all = "snake_case")]
 pub enum SearchMethod {
     /// Up to the configured search space, `exact` with the policies of a short heuristic search to start from; beyond,
-    /// `local_search` for one objective and `nsga2` for several. With `subtree`: `hybrid`.
+    /// `local_search` for one objective and `nsga2` for several. With `subtree`: `hybrid`; with `local`: `mondrian`; with
+    /// `microaggregation`: `mo_obam`.
     Auto,
     /// Judges or excludes every policy, and proves it.
     Exact,
@@ -143,6 +163,18 @@ pub enum SearchMethod {
     Hybrid,
     /// Multi-objective genetic search over cuts, from what `hybrid` finds.
     GeneticCuts,
+    /// Levels by Sweeney's greedy rule: the attribute with most values, until few enough rows are left over.
+    Datafly,
+    /// Classes by cutting the table in two again and again.
+    Mondrian,
+    /// Classes of k rows around the rows farthest from the mean.
+    Mdav,
+    /// Classes that grow by the row that widens them least.
+    KMember,
+    /// Classes by one pass of k-means, adjusted to k.
+    Oka,
+    /// Classes around centroids that a search moves, trading information loss for mixed sensitive values.
+    MoObam,
 }
 
 /// Sides of the boxes of a front (algorithms.md D.9): of the policies in one box, at most the one nearest to the box's

@@ -30,6 +30,10 @@ pub enum Objective {
     AverageRisk,
     /// Bits that a row's class tells of its `target` value; maximised.
     InformationGain,
+    /// Deviation of rows from the centres of their classes, over that from the centre of all; `0..=1`.
+    InformationLoss,
+    /// Least entropy of the sensitive values of any class; maximised.
+    SensitiveEntropy,
 }
 
 /// What a step of a search of cuts is chosen by (algorithms.md C.2), over the anonymity that it costs or brings.

@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::privacy::{binding_models, models};
 use super::{
-    Demand, MeasureDemand, Objective, PopulationDemand, PrivacyModel, Recoding, ReleaseChoice,
-    measures, search,
+    Demand, MeasureDemand, Objective, PopulationDemand, Preset, PrivacyModel, Recoding,
+    ReleaseChoice, clusters, measures, preset, search,
 };
 use crate::declaration::cursor::Cursor;
 use crate::declaration::words::Words;
@@ -30,6 +30,8 @@ const DEMAND_FIELDS: &[&str] = &[
     "measures",
     "recommend",
     "release",
+    "representation",
+    "preset",
 ];
 
 /// Years of data, in which ages are reckoned.
@@ -40,8 +42,10 @@ const RECODINGS: Words<Recoding> = Words {
     legal: &[
         ("full_domain", Recoding::FullDomain),
         ("subtree", Recoding::Subtree),
+        ("local", Recoding::Local),
+        ("microaggregation", Recoding::Microaggregation),
     ],
-    planned: &["local", "microaggregation"],
+    planned: &[],
 };
 
 const RELEASE_CHOICES: Words<ReleaseChoice> = Words {
@@ -57,7 +61,7 @@ pub(super) fn demand(body: &Value, dataset: &DatasetDeclaration) -> Result<Deman
     faults.finish(demand)
 }
 
-/// Cuts are grown over the values of the rows: a population's values may have no place in them.
+/// Cuts and classes are formed over the values of the rows: a population's values may have no place in them.
 fn refuse_populations(
     privacy: Option<&[PrivacyModel]>,
     risk: Option<PopulationDemand>,
@@ -78,9 +82,13 @@ fn refuse_populations(
 fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) -> Option<Demand> {
     let object = Cursor::root(body).object(faults)?;
     object.only(DEMAND_FIELDS, faults);
-    let privacy = object
-        .required("privacy", faults)
-        .and_then(|cursor| binding_models(&cursor, dataset, faults));
+    let privacy = match object.optional("privacy") {
+        // A preset names models of its own.
+        None if object.optional("preset").is_some() => None,
+        _ => object
+            .required("privacy", faults)
+            .and_then(|cursor| binding_models(&cursor, dataset, faults)),
+    };
     let suppression_limit = object
         .optional("suppression_limit")
         .map_or(Some(Fraction::ZERO), |cursor| cursor.fraction(faults));
@@ -90,8 +98,19 @@ fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) ->
             cursor.word(&RECODINGS, faults)
         });
     let kind = recoding.unwrap_or_default();
-    let search = search::search(&object, kind, dataset, faults);
-    let objectives = measures::objectives(&object, kind, faults);
+    let mut search = search::search(&object, kind, dataset, faults);
+    let preset = preset::preset(&object, kind, faults);
+    let privacy = privacy.or_else(|| match object.optional("privacy") {
+        None => preset.map(Preset::privacy),
+        Some(_) => None,
+    });
+    if let (Some(preset), Some(search), Some(privacy)) = (preset, &mut search, &privacy) {
+        let method = search.method_for_classes(kind);
+        preset.fill(&mut search.clusters, method);
+        preset.check(privacy, &search.clusters, faults);
+    }
+    let objectives = measures::objectives(&object, kind, dataset, faults);
+    let representation = clusters::representation(&object, kind, faults);
     if let (Some(search), Some(objectives)) = (&search, &objectives) {
         search::fit_objectives(&object, search, objectives, faults);
     }
@@ -111,7 +130,10 @@ fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) ->
     let classification = measures::classification(&object, faults);
     let risk = object.optional("risk");
     let risk = risk.map(|cursor| measures::population(&cursor, faults));
-    if kind == Recoding::Subtree {
+    if kind.has_classes() {
+        clusters::refuse_unfit(&object, dataset, objectives.as_deref(), faults);
+    }
+    if kind != Recoding::FullDomain {
         refuse_populations(privacy.as_deref(), risk.flatten(), faults);
     }
     let measures = measures::reported(&object, faults);
@@ -132,6 +154,8 @@ fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) ->
         measures: measures?,
         recommend: recommend?,
         release: release.map_or(Some(None), |choice| choice.map(Some))?,
+        representation,
+        preset,
     })
 }
 

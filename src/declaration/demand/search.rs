@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::privacy::quasi_identifier;
-use super::{Epsilon, Levels, Objective, Recoding, Score, Search, SearchMethod, measures};
+use super::{
+    ClusterSettings, Epsilon, Levels, Objective, Recoding, Score, Search, SearchMethod, clusters,
+    measures,
+};
 use crate::anonymize::hierarchy::Hierarchy;
 use crate::declaration::cursor::Cursor;
 use crate::declaration::object::Object;
@@ -26,8 +29,14 @@ const METHODS: Words<SearchMethod> = Words {
         ("bug", SearchMethod::Bug),
         ("hybrid", SearchMethod::Hybrid),
         ("genetic_cuts", SearchMethod::GeneticCuts),
+        ("datafly", SearchMethod::Datafly),
+        ("mondrian", SearchMethod::Mondrian),
+        ("mdav", SearchMethod::Mdav),
+        ("k_member", SearchMethod::KMember),
+        ("oka", SearchMethod::Oka),
+        ("mo_obam", SearchMethod::MoObam),
     ],
-    planned: &["datafly", "mondrian", "mdav", "mo_obam"],
+    planned: &[],
 };
 
 const SCORES: Words<Score> = Words {
@@ -47,6 +56,15 @@ const FIELDS: &[&str] = &[
     "max_evaluations",
     "max_seconds",
     "levels",
+    "clusters",
+    "lambdas",
+    "entropy",
+    "loss",
+    "optimizer",
+    "swarm",
+    "inertia",
+    "restarts",
+    "strict",
 ];
 
 /// Fields that only genetic searches read (and `auto`, which may choose one).
@@ -65,6 +83,7 @@ impl Default for Search {
             max_evaluations: None,
             max_seconds: None,
             levels: None,
+            clusters: ClusterSettings::default(),
         }
     }
 }
@@ -90,6 +109,7 @@ pub(super) fn search(
     if let Some(method) = method {
         refuse_unfit(&object, method, recoding, faults);
         refuse_unused(&object, method, recoding, faults);
+        clusters::refuse_unused(&object, method, recoding, faults);
     }
     let score = object
         .optional("score")
@@ -115,6 +135,7 @@ pub(super) fn search(
         "a number above 0, at most 1000000000",
         |value| value > 0.0 && value <= 1e9,
     );
+    let clusters = clusters::settings(&object, dataset, faults);
     let epsilon = object
         .optional("epsilon")
         .filter(|_| method == Some(SearchMethod::Nsga2))
@@ -139,6 +160,7 @@ pub(super) fn search(
         max_evaluations,
         max_seconds,
         levels,
+        clusters,
     })
 }
 
@@ -155,19 +177,31 @@ fn refuse_unfit(
         | SearchMethod::Nsga2
         | SearchMethod::LocalSearch
         | SearchMethod::Random
-        | SearchMethod::Fixed => recoding == Recoding::FullDomain,
+        | SearchMethod::Fixed
+        | SearchMethod::Datafly => recoding == Recoding::FullDomain,
         SearchMethod::Tds
         | SearchMethod::Bug
         | SearchMethod::Hybrid
         | SearchMethod::GeneticCuts => recoding == Recoding::Subtree,
+        SearchMethod::Mondrian
+        | SearchMethod::Mdav
+        | SearchMethod::KMember
+        | SearchMethod::Oka
+        | SearchMethod::MoObam => recoding.has_classes(),
     };
     let Some(cursor) = object.optional("method").filter(|_| !is_fit) else {
         return;
     };
     let detail = match recoding {
+        Recoding::FullDomain if method.searches_classes() => {
+            "the method searches classes: it goes with `recoding`: `local` or `microaggregation` only"
+        }
         Recoding::FullDomain => "the method searches cuts: it goes with `recoding`: `subtree` only",
         Recoding::Subtree => {
-            "the method searches levels: with `recoding`: `subtree` use `auto`, `tds`, `bug`, `hybrid` or `genetic_cuts`"
+            "the method does not search cuts: with `recoding`: `subtree` use `auto`, `tds`, `bug`, `hybrid` or `genetic_cuts`"
+        }
+        Recoding::Local | Recoding::Microaggregation => {
+            "the method does not search classes: with `recoding`: `local` or `microaggregation` use `auto`, `mondrian`, `mdav`, `k_member`, `oka` or `mo_obam`"
         }
     };
     faults.push(cursor.fault(FaultCode::NotSupported, detail));
@@ -208,7 +242,7 @@ fn refuse_unused(
         let detail = "`epsilon` is a setting of `nsga2` only";
         faults.push(cursor.fault(FaultCode::UnknownField, detail));
     }
-    if recoding == Recoding::FullDomain
+    if recoding != Recoding::Subtree
         && let Some(cursor) = object.optional("score")
         && !cursor.is(&json!(defaults.score))
     {
@@ -220,6 +254,16 @@ fn refuse_unused(
     {
         let detail = "`levels` is the policy of `fixed`; other methods find their own";
         faults.push(cursor.fault(FaultCode::UnknownField, detail));
+    }
+}
+
+impl SearchMethod {
+    /// Whether it goes with `recoding`: `local` and `microaggregation` only.
+    pub(super) fn searches_classes(self) -> bool {
+        matches!(
+            self,
+            Self::Mondrian | Self::Mdav | Self::KMember | Self::Oka | Self::MoObam
+        )
     }
 }
 

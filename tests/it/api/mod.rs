@@ -4,6 +4,7 @@
 mod anonymize;
 mod attacks;
 mod batches;
+mod clusters;
 mod datasets;
 mod deletions;
 mod invariance;

@@ -1,6 +1,7 @@
 //! Declarations and demands: every fault in one answer, with its place.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod clusters;
 mod datasets;
 mod demands;
 mod searches;

@@ -24,6 +24,16 @@ pub struct Datafly {
 /// Cost: one roll-up per step, at most the sum of the heights.
 #[must_use]
 pub fn datafly(cells: &Cells, k: u64) -> Datafly {
+    let small = |table: &ClassTable| {
+        let rows = table.rows.iter().map(|&rows| u64::from(rows));
+        rows.filter(|&rows| rows < k).sum()
+    };
+    until(cells, k, &small)
+}
+
+/// The same until at most so many rows are left over, as `outliers` counts them.
+#[must_use]
+pub fn until(cells: &Cells, most: u64, outliers: &dyn Fn(&ClassTable) -> u64) -> Datafly {
     let heights: Vec<usize> = cells
         .quasi_identifiers
         .iter()
@@ -34,16 +44,11 @@ pub fn datafly(cells: &Cells, k: u64) -> Datafly {
     let mut steps = Vec::new();
     let mut table = ClassTable::group(cells, &levels, &mut scratch);
     loop {
-        let small = table
-            .rows
-            .iter()
-            .map(|&rows| u64::from(rows))
-            .filter(|&rows| rows < k);
-        let outliers = small.sum();
+        let outliers = outliers(&table);
         let next = (0..heights.len())
             .filter(|&attribute| (levels[attribute] as usize) < heights[attribute])
             .max_by_key(|&attribute| (distinct(cells, &table, attribute), usize::MAX - attribute));
-        let Some(attribute) = next.filter(|_| outliers > k) else {
+        let Some(attribute) = next.filter(|_| outliers > most) else {
             return Datafly {
                 steps,
                 policy: Policy::new(levels),

@@ -7,11 +7,13 @@
 use rand::RngExt;
 
 use super::blocks;
+use crate::anonymize::clusters::budget::Watch;
 use crate::anonymize::clusters::decode::everyone;
 use crate::anonymize::clusters::distance::Space;
 use crate::anonymize::clusters::extent::{Extent, Widths};
 use crate::anonymize::clusters::partition::{Member, Partition, rows_of};
 use crate::anonymize::search::streams::Streams;
+use crate::anonymize::{Stop, Unobserved};
 use rayon::prelude::*;
 
 /// Cells above which a table is cut into blocks by Mondrian first.
@@ -22,12 +24,27 @@ pub const USUAL_BLOCK: usize = 2_048;
 /// A cell may be split. Of equally good cells the lowest counts. Cost: O(n m) penalties for n rows in m cells of a block.
 #[must_use]
 pub fn k_member(space: &Space<'_>, k: u64, block: usize, seed: u64) -> Option<Partition> {
+    let watch = Watch::new(&Unobserved, 0, "");
+    watched(space, k, block, seed, &watch).ok().flatten()
+}
+
+/// The same, watched.
+///
+/// # Errors
+/// It was told to end.
+pub fn watched(
+    space: &Space<'_>,
+    k: u64,
+    block: usize,
+    seed: u64,
+    watch: &Watch<'_>,
+) -> Result<Option<Partition>, Stop> {
     let (points, k) = (space.points, k.max(1));
     if points.rows() < k {
-        return None;
+        return Ok(None);
     }
     let streams = Streams::new(seed);
-    let blocks = blocks(points, everyone(points), k, block.max(1));
+    let blocks = blocks(points, everyone(points), k, None, block.max(1));
     let classes: Vec<Vec<Vec<Member>>> = blocks
         .into_par_iter()
         .enumerate()
@@ -35,11 +52,11 @@ pub fn k_member(space: &Space<'_>, k: u64, block: usize, seed: u64) -> Option<Pa
             let first = streams
                 .stream(0, number as u64)
                 .random_range(0..block.len());
-            of_block(space, k, block, first)
+            of_block(space, k, block, first, watch)
         })
-        .collect();
+        .collect::<Result<_, _>>()?;
     let classes = classes.iter().flatten();
-    Some(Partition::of_members(classes.map(Vec::as_slice)))
+    Ok(Some(Partition::of_members(classes.map(Vec::as_slice))))
 }
 
 /// A class that grows.
@@ -59,7 +76,13 @@ impl Growing {
     }
 }
 
-fn of_block(space: &Space<'_>, k: u64, mut left: Vec<Member>, first: usize) -> Vec<Vec<Member>> {
+fn of_block(
+    space: &Space<'_>,
+    k: u64,
+    mut left: Vec<Member>,
+    first: usize,
+    watch: &Watch<'_>,
+) -> Result<Vec<Vec<Member>>, Stop> {
     let points = space.points;
     let widths = Widths::of(points);
     let site = |cell: u32| space.cells().site(cell as usize);
@@ -67,6 +90,7 @@ fn of_block(space: &Space<'_>, k: u64, mut left: Vec<Member>, first: usize) -> V
     let mut rows = rows_of(&left);
     let mut seed = left[first].0;
     while rows >= k {
+        watch.advance(k)?;
         let mut class = Growing {
             members: Vec::new(),
             extent: Extent::empty(points),
@@ -112,7 +136,7 @@ fn of_block(space: &Space<'_>, k: u64, mut left: Vec<Member>, first: usize) -> V
             classes[best].take(space, &mut member, 1);
         }
     }
-    classes.into_iter().map(|class| class.members).collect()
+    Ok(classes.into_iter().map(|class| class.members).collect())
 }
 
 /// Position of the first least value.
@@ -137,7 +161,8 @@ mod tests {
     fn classes_grow_by_their_nearest() {
         let points = line(&[1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 13.0]);
         let space = Space::new(&points, LossKind::Balanced);
-        let classes = of_block(&space, 3, everyone(&points), 0);
+        let watch = Watch::new(&Unobserved, 7, "");
+        let classes = of_block(&space, 3, everyone(&points), 0, &watch).unwrap();
         // From 1: {1, 2, 3}; farthest from it 13: {13, 12, 11}; 10 is left and widens the second least.
         assert_eq!(classes[0], [(0, 1), (1, 1), (2, 1)]);
         assert_eq!(classes[1], [(6, 1), (5, 1), (4, 1), (3, 1)]);

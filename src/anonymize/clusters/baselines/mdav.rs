@@ -4,10 +4,12 @@
 //! are a class, then the k nearest to s. If at least 2k remain, one more class around r; the rest is the last class.
 
 use super::blocks;
+use crate::anonymize::clusters::budget::Watch;
 use crate::anonymize::clusters::centroid;
 use crate::anonymize::clusters::decode::everyone;
 use crate::anonymize::clusters::distance::{Site, Space};
 use crate::anonymize::clusters::partition::{Member, Partition, rows_of};
+use crate::anonymize::{Stop, Unobserved};
 use rayon::prelude::*;
 
 /// Cells above which a table is cut into blocks by Mondrian first.
@@ -19,24 +21,44 @@ pub const USUAL_BLOCK: usize = 20_000;
 /// block.
 #[must_use]
 pub fn mdav(space: &Space<'_>, k: u64, block: usize) -> Option<Partition> {
-    let (points, k) = (space.points, k.max(1));
-    if points.rows() < k {
-        return None;
-    }
-    let blocks = blocks(points, everyone(points), k, block.max(1));
-    let classes: Vec<Vec<Vec<Member>>> = blocks
-        .into_par_iter()
-        .map(|block| of_block(space, k, block))
-        .collect();
-    let classes = classes.iter().flatten();
-    Some(Partition::of_members(classes.map(Vec::as_slice)))
+    let watch = Watch::new(&Unobserved, 0, "");
+    watched(space, k, block, &watch).ok().flatten()
 }
 
-fn of_block(space: &Space<'_>, k: u64, mut left: Vec<Member>) -> Vec<Vec<Member>> {
+/// The same, watched.
+///
+/// # Errors
+/// It was told to end.
+pub fn watched(
+    space: &Space<'_>,
+    k: u64,
+    block: usize,
+    watch: &Watch<'_>,
+) -> Result<Option<Partition>, Stop> {
+    let (points, k) = (space.points, k.max(1));
+    if points.rows() < k {
+        return Ok(None);
+    }
+    let blocks = blocks(points, everyone(points), k, None, block.max(1));
+    let classes: Vec<Vec<Vec<Member>>> = blocks
+        .into_par_iter()
+        .map(|block| of_block(space, k, block, watch))
+        .collect::<Result<_, _>>()?;
+    let classes = classes.iter().flatten();
+    Ok(Some(Partition::of_members(classes.map(Vec::as_slice))))
+}
+
+fn of_block(
+    space: &Space<'_>,
+    k: u64,
+    mut left: Vec<Member>,
+    watch: &Watch<'_>,
+) -> Result<Vec<Vec<Member>>, Stop> {
     let cell = |cell: u32| space.cells().site(cell as usize);
     let mut classes = Vec::new();
     let mut rows = rows_of(&left);
     while rows >= 2 * k {
+        watch.advance(2 * k)?;
         let center = centroid::center(space, &left, None);
         let Some(first) = farthest(space, &left, center.site(0)) else {
             break;
@@ -58,7 +80,7 @@ fn of_block(space: &Space<'_>, k: u64, mut left: Vec<Member>) -> Vec<Vec<Member>
     if !left.is_empty() {
         classes.push(left);
     }
-    classes
+    Ok(classes)
 }
 
 /// The member farthest from a place, of equals the first.

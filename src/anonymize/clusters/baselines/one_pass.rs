@@ -5,50 +5,95 @@
 //! that has fewer than k, or the nearest of all once none has.
 
 use rand::seq::index;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 use std::collections::BTreeSet;
 
+use super::blocks;
+use crate::anonymize::clusters::budget::Watch;
 use crate::anonymize::clusters::centroid;
+use crate::anonymize::clusters::decode::everyone;
 use crate::anonymize::clusters::distance::{Sites, Space};
-use crate::anonymize::clusters::partition::{Member, Partition};
+use crate::anonymize::clusters::partition::{Member, Partition, rows_of};
 use crate::anonymize::search::streams::Streams;
+use crate::anonymize::{Stop, Unobserved};
 
 /// Rows that join a class between two updates of a centre that is not a mean are few, so centres are recomputed whenever
 /// a class has grown by this share.
 const GROWTH: f64 = 0.25;
 
+/// Cells above which a table is cut into blocks by Mondrian first.
+pub const USUAL_BLOCK: usize = 20_000;
+
 /// The partition: classes of at least k rows; `None` for fewer than k rows.
 ///
 /// Rows of one cell join together in the pass. Of equally near classes the lowest counts. Cost: O(m n / k) distances for
-/// n rows in m cells.
+/// n rows in m cells of a block.
 #[must_use]
-pub fn one_pass(space: &Space<'_>, k: u64, seed: u64) -> Option<Partition> {
+pub fn one_pass(space: &Space<'_>, k: u64, block: usize, seed: u64) -> Option<Partition> {
+    let watch = Watch::new(&Unobserved, 0, "");
+    watched(space, k, block, seed, &watch).ok().flatten()
+}
+
+/// The same, watched.
+///
+/// # Errors
+/// It was told to end.
+pub fn watched(
+    space: &Space<'_>,
+    k: u64,
+    block: usize,
+    seed: u64,
+    watch: &Watch<'_>,
+) -> Result<Option<Partition>, Stop> {
     let (points, k) = (space.points, k.max(1));
-    let rows = points.rows();
-    if rows < k {
-        return None;
+    if points.rows() < k {
+        return Ok(None);
     }
+    let streams = Streams::new(seed);
+    let blocks = blocks(points, everyone(points), k, None, block.max(1));
+    let classes: Vec<Vec<Vec<Member>>> = blocks
+        .par_iter()
+        .enumerate()
+        .map(|(number, block)| {
+            let random = streams.stream(0, number as u64);
+            of_block(space, k, block, random, watch)
+        })
+        .collect::<Result<_, _>>()?;
+    let classes = classes.iter().flatten();
+    Ok(Some(Partition::of_members(classes.map(Vec::as_slice))))
+}
+
+fn of_block(
+    space: &Space<'_>,
+    k: u64,
+    block: &[Member],
+    mut random: ChaCha8Rng,
+    watch: &Watch<'_>,
+) -> Result<Vec<Vec<Member>>, Stop> {
+    let rows = rows_of(block);
     let wanted = usize::try_from(rows / k)
         .unwrap_or(usize::MAX)
-        .min(points.len());
-    let mut random = Streams::new(seed).stream(0, 0);
-    let mut seeds = index::sample(&mut random, points.len(), wanted).into_vec();
+        .min(block.len());
+    let mut seeds = index::sample(&mut random, block.len(), wanted).into_vec();
     seeds.sort_unstable();
     let mut pass = Pass {
         space,
-        centers: space.cells().select(seeds),
+        centers: space
+            .cells()
+            .select(seeds.into_iter().map(|seed| block[seed].0 as usize)),
         members: vec![Vec::new(); wanted],
         rows: vec![0; wanted],
         counted: vec![0; wanted],
     };
-    for (cell, &rows) in (0..).zip(&points.weights) {
+    for &(cell, rows) in block {
+        watch.advance(u64::from(rows))?;
         let class = pass.nearest(cell, None);
         pass.join(class, (cell, rows));
     }
     pass.recentre_all();
     pass.adjust(k);
-    Some(Partition::of_members(
-        pass.members.iter().map(Vec::as_slice),
-    ))
+    Ok(pass.members)
 }
 
 struct Pass<'p> {
@@ -162,7 +207,10 @@ mod tests {
         let points = line(&[0.0, 1.0, 2.0, 9.0]);
         let space = Space::new(&points, LossKind::Balanced);
         for seed in 0..20 {
-            let sizes = one_pass(&space, 2, seed).unwrap().members().sizes();
+            let sizes = one_pass(&space, 2, USUAL_BLOCK, seed)
+                .unwrap()
+                .members()
+                .sizes();
             assert_eq!(sizes, [2, 2]);
         }
     }
@@ -173,7 +221,7 @@ mod tests {
         fn classes_keep_k(seed in any::<u64>(), cells in 1_usize..60, k in 1_u64..7) {
             let points = random_points(seed, cells);
             let space = Space::new(&points, LossKind::Balanced);
-            let Some(found) = one_pass(&space, k, seed) else {
+            let Some(found) = one_pass(&space, k, USUAL_BLOCK, seed) else {
                 prop_assert!(points.rows() < k);
                 return Ok(());
             };

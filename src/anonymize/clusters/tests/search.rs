@@ -43,7 +43,7 @@ fn starts(space: &Space<'_>, k: u64) -> Vec<Partition> {
         mdav::mdav(space, k, mdav::USUAL_BLOCK),
         k_member::k_member(space, k, k_member::USUAL_BLOCK, 1),
         mondrian::mondrian(space.points, k, mondrian::Variant::Strict, None),
-        one_pass::one_pass(space, k, 1),
+        one_pass::one_pass(space, k, one_pass::USUAL_BLOCK, 1),
     ];
     found.into_iter().flatten().collect()
 }
