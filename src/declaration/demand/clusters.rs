@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Objective, PrivacyModel, Recoding, Search, SearchMethod};
+use super::{Objective, Recoding, SearchMethod};
 use crate::declaration::cursor::Cursor;
 use crate::declaration::object::Object;
 use crate::declaration::words::Words;
@@ -366,47 +366,5 @@ impl Recoding {
     #[must_use]
     pub fn has_classes(self) -> bool {
         matches!(self, Self::Local | Self::Microaggregation)
-    }
-}
-
-impl super::Demand {
-    /// What released rows bear: as asked, else sets for `local` and centroids for `microaggregation`.
-    #[must_use]
-    pub fn representation(&self) -> Representation {
-        self.representation.unwrap_or(match self.recoding {
-            Recoding::Microaggregation => Representation::Centroids,
-            _ => Representation::Sets,
-        })
-    }
-
-    /// The least rows that any class can have which meets all models, as far as sizes and numbers of values tell; at least 1.
-    #[must_use]
-    pub fn least_rows(&self) -> u64 {
-        let least = |model: &PrivacyModel| match model {
-            PrivacyModel::KAnonymity { k } | PrivacyModel::AlphaK { k, .. } => *k,
-            PrivacyModel::MaximumRisk { max } | PrivacyModel::AverageRisk { max } => {
-                max.least_inverse().unwrap_or(u64::MAX)
-            }
-            PrivacyModel::DistinctLDiversity { l, missing, .. }
-            | PrivacyModel::RecursiveClDiversity { l, missing, .. }
-                if *missing == super::MissingSensitive::Fails =>
-            {
-                *l
-            }
-            _ => 1,
-        };
-        self.privacy.iter().map(least).max().unwrap_or(1).max(1)
-    }
-}
-
-impl Search {
-    /// The method that runs for classes.
-    #[must_use]
-    pub fn method_for_classes(&self, recoding: Recoding) -> SearchMethod {
-        match (self.method, recoding) {
-            (SearchMethod::Auto, Recoding::Microaggregation) => SearchMethod::MoObam,
-            (SearchMethod::Auto, _) => SearchMethod::Mondrian,
-            (method, _) => method,
-        }
     }
 }

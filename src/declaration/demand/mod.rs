@@ -1,5 +1,6 @@
 //! Demands: what a job, a measurement or a release is asked for.
 
+mod classes;
 mod clusters;
 mod invariance;
 mod measures;
