@@ -191,7 +191,12 @@ async fn partition(
         return Ok(Some(Arc::clone(class_of)));
     }
     let stored = store.partition(front.dataset_id, front.job_id, solution.solution_id);
-    Ok(Some(stored.await?.into()))
+    match stored.await {
+        Ok(class_of) => Ok(Some(class_of.into())),
+        // Erasures forget the partitions of what was found before them.
+        Err(crate::store::Error::NotFound(_)) => Err(crate::store::Error::DatasetChanged),
+        Err(error) => Err(error),
+    }
 }
 
 impl Plan {
