@@ -40,7 +40,7 @@ fn main() {
         );
     }
     let asked = |method: &&str| arguments.iter().any(|argument| argument == method);
-    let is_any = METHODS.iter().any(|method| asked(method));
+    let is_any = METHODS.iter().any(&asked);
     print(
         "method       rows |      ms |     CPU | peak MiB | cells of work | solutions | least loss | most entropy | homogeneity",
     );

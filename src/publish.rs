@@ -5,6 +5,7 @@
 //! block by block while the blocks are staged, by the writer that later serves it.
 
 mod chosen;
+mod overlapping;
 mod staged;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +30,7 @@ use crate::store::{ReleaseDraft, Store, StoredFront};
 use crate::vault::{IdentifierKey, TokenScope};
 
 use chosen::chosen_columns;
+use overlapping::Earlier;
 pub(crate) use staged::{CsvDigest, column_names, give_up, stage};
 
 /// Why there is no release.
@@ -133,12 +135,25 @@ pub async fn publish(
     // The id first: tokens are bound to it.
     let draft = store.begin_release(dataset_id).await;
     let draft = draft.map_err(Error::Store)?;
-    let made = rendered(store, pool, &plan, table, draft.release_id()).await;
-    let (rendered, verification) = match made {
+    let earlier = overlapping::earlier(store, &plan, through).await;
+    let made = match earlier {
+        Ok((earlier, series)) => {
+            let made = rendered(store, pool, &plan, (table, earlier), draft.release_id()).await;
+            made.map(|(rendered, verification, overlap)| {
+                let overlap = overlap
+                    .into_iter()
+                    .chain(overlapping::beside_series(series));
+                (rendered, verification, overlap.collect::<Vec<Warning>>())
+            })
+        }
+        Err(error) => Err(Error::Store(error)),
+    };
+    let (rendered, verification, overlap) = match made {
         Ok(made) => made,
         Err(error) => return Err(give_up(store, draft, error).await),
     };
-    let warnings = plan.warnings(&rendered);
+    let mut warnings = plan.warnings(&rendered);
+    warnings.extend(overlap);
     let rendered = Arc::new(rendered);
     let (draft, csv) = staged::fill(store, pool, draft, &rendered).await?;
     let batches = store.batches(front.dataset_id, *through_batch).await;
@@ -163,9 +178,9 @@ async fn rendered(
     store: &Store,
     pool: &CpuPool,
     plan: &Arc<Plan>,
-    table: Table,
+    (table, earlier): (Table, Vec<Earlier>),
     release_id: Uuid,
-) -> Result<(Rendered, Verification), Error> {
+) -> Result<(Rendered, Verification, Option<Warning>), Error> {
     let scope = TokenScope {
         dataset_id: plan.dataset_id,
         recipient: plan.release.recipient.as_deref(),
@@ -173,7 +188,12 @@ async fn rendered(
     };
     let key = store.identifier_key(&scope).await.map_err(Error::Store)?;
     let plan = Arc::clone(plan);
-    pool.run(move || plan.render(&table, &key)).await?
+    let work = move || {
+        let (rendered, verification) = plan.render(&table, &key)?;
+        let overlap = plan.overlap(&table, &rendered, &earlier)?;
+        Ok((rendered, verification, overlap))
+    };
+    pool.run(work).await?
 }
 
 /// The class of every row of a solution of classes: of a front that was just found, or as stored with it.

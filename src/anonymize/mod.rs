@@ -14,6 +14,7 @@ pub mod identifiers;
 pub mod invariance;
 pub mod measure;
 mod order;
+pub mod overlap;
 pub mod policy;
 pub mod population;
 pub mod privacy;

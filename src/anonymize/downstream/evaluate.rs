@@ -280,11 +280,11 @@ mod tests {
         let arms = |_: &Split| vec![Arm::same(&telling, None), Arm::same(&empty, None)];
         let run = || evaluate(&target, None, &settings, arms, &Unobserved).unwrap();
         let (found, constant) = run();
-        for kind in 0..2 {
-            assert!((found[0][kind].f1_positive.unwrap().mean - 1.0).abs() < 1e-9);
-            assert!((found[0][kind].auc.unwrap().mean - 1.0).abs() < 1e-9);
-            assert!((found[1][kind].auc.unwrap().mean - 0.5).abs() < 1e-9);
-            assert!(found[1][kind].f1_positive.unwrap().mean.abs() < 1e-9);
+        for (telling, empty) in found[0].iter().zip(&found[1]) {
+            assert!((telling.f1_positive.unwrap().mean - 1.0).abs() < 1e-9);
+            assert!((telling.auc.unwrap().mean - 1.0).abs() < 1e-9);
+            assert!((empty.auc.unwrap().mean - 0.5).abs() < 1e-9);
+            assert!(empty.f1_positive.unwrap().mean.abs() < 1e-9);
         }
         assert!((constant.auc.unwrap().mean - 0.5).abs() < 1e-9);
         assert_eq!(run(), (found, constant));

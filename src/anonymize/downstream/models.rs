@@ -160,7 +160,7 @@ mod tests {
     fn rows(classes: usize) -> (Vec<f64>, Vec<usize>) {
         let rows = 0..240_usize;
         let class = |row: usize| {
-            if row % 9 == 0 {
+            if row.is_multiple_of(9) {
                 (row + 1) % classes
             } else {
                 row % classes
