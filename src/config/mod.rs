@@ -73,8 +73,21 @@ pub struct Vault {
     pub master_key: Option<SecretString>,
     /// Key file, made with mode 0600 if neither it nor a master key is there; absent: `master.key` in the data directory.
     pub key_file: Option<PathBuf>,
-    /// Whether readers may be granted the partitions that hold quasi-identifiers and identifiers.
-    pub grant_raw_partitions: bool,
+    /// Which partitions readers may be granted.
+    pub grant_partitions: GrantPartitions,
+}
+
+/// Partitions that readers may be granted. No privacy model applies to what they open, so it is none unless the operator
+/// says otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GrantPartitions {
+    /// None.
+    None,
+    /// Sensitive and insensitive columns.
+    Auxiliary,
+    /// All, rows of persons as they came among them.
+    All,
 }
 
 /// The worker.

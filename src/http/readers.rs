@@ -23,6 +23,7 @@ use super::failures::{ReadFailures, WriteFailures};
 use super::once::{Answered, answer};
 use super::problem::{Code, Problem};
 use super::query::{Nothing, Query};
+use crate::config::GrantPartitions;
 use crate::declaration::{Cursor, Words};
 use crate::fault::{FaultCode, Faults};
 use crate::job::{Partition, Reader};
@@ -137,9 +138,9 @@ impl<S: Send + Sync> FromRequestParts<S> for PartitionPath {
 /// Grants partitions to a reader.
 ///
 /// The data key of each partition is wrapped for the reader's public key by HPKE (RFC 9180: X25519, HKDF-SHA-256,
-/// AES-256-GCM), so that only its private key opens it. A key of one partition opens no other. `quasi` and `identity` are
-/// rows of persons as they came: they are refused unless the operator's configuration allows them
-/// (`vault.grant_raw_partitions`). No privacy model applies to what a reader opens.
+/// AES-256-GCM), so that only its private key opens it. A key of one partition opens no other. No privacy model applies to
+/// what a reader opens, so a partition is refused unless the operator's configuration allows it
+/// (`vault.grant_partitions`).
 #[utoipa::path(post, path = "/v1/datasets/{dataset_id}/readers", tag = "readers",
     params(("dataset_id" = Uuid, Path, description = "The dataset"),
         ("Idempotency-Key" = Option<String>, Header, description = "Any string up to 255 characters")),
@@ -167,16 +168,22 @@ pub(super) async fn create_reader(
     Ok(Answered(answer.await?))
 }
 
-/// Raw partitions are given to nobody unless the configuration says so.
+/// A partition is given to nobody unless the configuration says so.
 fn allowed(app: &App, partition: Partition) -> Result<(), Problem> {
-    if partition.is_raw() && !app.services.config.vault.grant_raw_partitions {
-        let detail = format!(
-            "the partition `{}` holds rows of persons as they came; `vault.grant_raw_partitions` does not allow to grant it",
-            partition.word()
-        );
-        return Err(Problem::new(Code::PartitionWithheld, detail));
+    let is_allowed = match app.services.config.vault.grant_partitions {
+        GrantPartitions::None => false,
+        GrantPartitions::Auxiliary => partition == Partition::Auxiliary,
+        GrantPartitions::All => true,
+    };
+    if is_allowed {
+        return Ok(());
     }
-    Ok(())
+    let detail = format!(
+        "the partition `{}` holds rows of persons, to which no privacy model applies; `vault.grant_partitions` does not allow \
+         to grant it",
+        partition.word()
+    );
+    Err(Problem::new(Code::PartitionWithheld, detail))
 }
 
 fn parse(body: &Value) -> Result<(String, ReaderPublicKey, Vec<Partition>), Problem> {

@@ -52,12 +52,6 @@ impl Partition {
             Self::Identity => "identity",
         }
     }
-
-    /// Whether it tells who a person is, by itself or together with what others know.
-    #[must_use]
-    pub fn is_raw(self) -> bool {
-        self != Self::Auxiliary
-    }
 }
 
 /// A holder of a key of their own.

@@ -68,11 +68,12 @@ impl Case {
     }
 }
 
-const RAW: [(&str, &str); 1] = [("KINDRED__VAULT__GRANT_RAW_PARTITIONS", "true")];
+const ALL: [(&str, &str); 1] = [("KINDRED__VAULT__GRANT_PARTITIONS", "all")];
+const AUXILIARY: [(&str, &str); 1] = [("KINDRED__VAULT__GRANT_PARTITIONS", "auxiliary")];
 
 #[sqlx::test]
 async fn a_key_of_one_partition_opens_it_and_no_other(pool: PgPool) {
-    let case = Case::new(pool, &RAW).await;
+    let case = Case::new(pool, &ALL).await;
     case.grant("a", &json!(["auxiliary"])).await;
     case.grant("b", &json!(["auxiliary", "quasi", "identity"]))
         .await;
@@ -136,8 +137,23 @@ fn opens_no_other_chunk(key: &Path, record: &Value, sealed: &[u8]) {
 }
 
 #[sqlx::test]
-async fn raw_partitions_are_withheld_unless_the_configuration_grants_them(pool: PgPool) {
+async fn no_partition_is_granted_unless_the_configuration_says_so(pool: PgPool) {
     let case = Case::new(pool, &[]).await;
+    let readers = format!("{}/readers", case.dataset);
+    for partition in ["auxiliary", "quasi", "identity"] {
+        let body = case.asked("a", &json!([partition]));
+        let reply = case.api.post(&readers, &body).await;
+        reply.problem(403, "partition_withheld");
+        let sealed = case.sealed(partition).await;
+        sealed.problem(403, "partition_withheld");
+    }
+    let none = case.api.get(&readers).await.ok(200);
+    assert_eq!(none, json!({"items": [], "next_cursor": null}));
+}
+
+#[sqlx::test]
+async fn raw_partitions_are_withheld_where_only_the_auxiliary_one_may_be_granted(pool: PgPool) {
+    let case = Case::new(pool, &AUXILIARY).await;
     let readers = format!("{}/readers", case.dataset);
     for partition in ["quasi", "identity"] {
         let body = case.asked("a", &json!(["auxiliary", partition]));
@@ -159,7 +175,7 @@ async fn raw_partitions_are_withheld_unless_the_configuration_grants_them(pool: 
 
 #[sqlx::test]
 async fn a_revoked_reader_is_gone_and_a_dataset_takes_its_readers_along(pool: PgPool) {
-    let case = Case::new(pool, &[]).await;
+    let case = Case::new(pool, &AUXILIARY).await;
     let path = case.grant("a", &json!(["auxiliary"])).await;
     let other = case.grant("b", &json!(["auxiliary"])).await;
     let list = case
@@ -185,7 +201,7 @@ async fn a_revoked_reader_is_gone_and_a_dataset_takes_its_readers_along(pool: Pg
 
 #[sqlx::test]
 async fn erased_rows_are_in_no_partition_and_a_download_without_its_end_is_refused(pool: PgPool) {
-    let case = Case::new(pool, &[]).await;
+    let case = Case::new(pool, &AUXILIARY).await;
     case.grant("a", &json!(["auxiliary"])).await;
     let more = format!("{HEADER}p4,44,F,copd\np5,45,F,gout\n");
     let batches = format!("{}/batches", case.dataset);
@@ -219,7 +235,7 @@ async fn erased_rows_are_in_no_partition_and_a_download_without_its_end_is_refus
 
 #[sqlx::test]
 async fn all_faults_of_a_grant_come_at_once(pool: PgPool) {
-    let case = Case::new(pool, &[]).await;
+    let case = Case::new(pool, &AUXILIARY).await;
     let readers = format!("{}/readers", case.dataset);
     let low_order = "0".repeat(64);
     let odd = json!({"name": "", "public_key": low_order, "partitions": ["auxiliary", "auxiliary", "rows"], "role": 1});
