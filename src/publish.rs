@@ -5,6 +5,8 @@
 //! block by block while the blocks are staged, by the writer that later serves it.
 
 mod chosen;
+mod classes;
+mod digests;
 mod overlapping;
 mod staged;
 
@@ -12,8 +14,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use serde_json::Value;
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::anonymize::identifiers::{self, Tokens};
@@ -30,6 +30,8 @@ use crate::store::{ReleaseDraft, Store, StoredFront};
 use crate::vault::{IdentifierKey, TokenScope};
 
 use chosen::chosen_columns;
+pub(crate) use classes::class_of;
+pub(crate) use digests::{configuration_digest, hierarchy_digests};
 use overlapping::Earlier;
 pub(crate) use staged::{CsvDigest, column_names, give_up, stage};
 
@@ -109,7 +111,7 @@ pub async fn publish(
         Identifiers::Token => identifiers::wanted(&schema, columns.as_deref()),
     };
     let (dataset_id, through) = (front.dataset_id, *through_batch);
-    let class_of = partition(store, front, solution)
+    let class_of = class_of(store, front, solution)
         .await
         .map_err(Error::Store)?;
     let table = store
@@ -194,29 +196,6 @@ async fn rendered(
         Ok((rendered, verification, overlap))
     };
     pool.run(work).await?
-}
-
-/// The class of every row of a solution of classes: of a front that was just found, or as stored with it.
-async fn partition(
-    store: &Store,
-    front: &StoredFront,
-    solution: &Solution,
-) -> Result<Option<Arc<[u32]>>, crate::store::Error> {
-    if solution.recoding.classes().is_none() {
-        return Ok(None);
-    }
-    let solutions = front.front.solutions.iter().zip(&front.front.partitions);
-    let mut held = solutions.filter(|(one, _)| one.solution_id == solution.solution_id);
-    if let Some((_, class_of)) = held.next() {
-        return Ok(Some(Arc::clone(class_of)));
-    }
-    let stored = store.partition(front.dataset_id, front.job_id, solution.solution_id);
-    match stored.await {
-        Ok(class_of) => Ok(Some(class_of.into())),
-        // Erasures forget the partitions of what was found before them.
-        Err(crate::store::Error::NotFound(_)) => Err(crate::store::Error::DatasetChanged),
-        Err(error) => Err(error),
-    }
 }
 
 impl Plan {
@@ -389,36 +368,4 @@ impl Plan {
         };
         (draft, record)
     }
-}
-
-/// Version of each quasi-identifier's hierarchy, by name.
-pub(crate) fn hierarchy_digests(schema: &Schema) -> BTreeMap<String, String> {
-    let attributes = schema.attributes();
-    let quasi = schema.quasi_identifiers().into_iter();
-    let digests = quasi.filter_map(|position| {
-        let attribute = &attributes[position];
-        let digest = attribute.hierarchy.as_ref()?.digest();
-        Some((attribute.declaration.name.clone(), hex::encode(digest)))
-    });
-    digests.collect()
-}
-
-/// SHA-256 over the configuration as JSON without spaces, keys sorted at every depth.
-pub(crate) fn configuration_digest(configuration: &ReleaseConfiguration) -> String {
-    fn sorted(value: Value) -> Value {
-        match value {
-            Value::Object(map) => {
-                let ordered: BTreeMap<String, Value> = map
-                    .into_iter()
-                    .map(|(key, value)| (key, sorted(value)))
-                    .collect();
-                Value::Object(ordered.into_iter().collect())
-            }
-            Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
-            plain => plain,
-        }
-    }
-    // Plain data with text keys: the conversion has nothing to fail on.
-    let value = serde_json::to_value(configuration).unwrap_or_default();
-    hex::encode(Sha256::digest(sorted(value).to_string()))
 }

@@ -11,6 +11,7 @@ use crate::anonymize::release::Recipe;
 use crate::anonymize::table::Schema;
 use crate::declaration::{RowOrder, SuppressedRows};
 use crate::job::{JobSpec, Lease};
+use crate::{publish, store};
 
 /// Loads the rows that the solution was found on, trains and tests.
 pub(super) async fn attempt(context: &Context, lease: &Lease, watch: &Arc<Watch>) -> Ended {
@@ -21,6 +22,12 @@ pub(super) async fn attempt(context: &Context, lease: &Lease, watch: &Arc<Watch>
     }
 }
 
+/// Rows were erased since the search: its solution is one of other rows.
+fn changed() -> Failed {
+    let detail = "rows were erased since the search; submit it again".to_owned();
+    Failed::final_one("dataset_changed", detail)
+}
+
 async fn measure(context: &Context, lease: &Lease, watch: &Arc<Watch>) -> Result<Ended, Failed> {
     let JobSpec::Utility { job_id, demand } = &lease.spec else {
         return Err(Failed::internal("not a job of utility", false));
@@ -28,6 +35,11 @@ async fn measure(context: &Context, lease: &Lease, watch: &Arc<Watch>) -> Result
     watch.phase(0, 0.0, "loading");
     let found = context.store.solution(*job_id, demand.solution_id).await;
     let (front, solution) = found.map_err(Failed::from_store)?;
+    let class_of = publish::class_of(&context.store, &front, &solution).await;
+    let class_of = match class_of {
+        Err(store::Error::DatasetChanged) => return Err(changed()),
+        class_of => class_of.map_err(Failed::from_store)?,
+    };
     let JobSpec::Search {
         demand: searched,
         through_batch,
@@ -47,17 +59,17 @@ async fn measure(context: &Context, lease: &Lease, watch: &Arc<Watch>) -> Result
         .load_input(lease.dataset_id, &schema, through_batch, &populations)
         .await
         .map_err(Failed::from_store)?;
-    if table.rows as u64 != solution.released_rows + solution.suppressed_rows {
-        // Rows were erased since the search: its solution is one of other rows.
-        let detail = "rows were erased since the search; submit it again".to_owned();
-        return Err(Failed::final_one("dataset_changed", detail));
+    let is_changed = table.rows as u64 != solution.released_rows + solution.suppressed_rows;
+    if is_changed || class_of.as_ref().is_some_and(|of| of.len() != table.rows) {
+        return Err(changed());
     }
+    let class_of = class_of.unwrap_or_default();
     watch.phase(0, 0.0, "training");
     let work = {
         let (demand, watch) = (demand.clone(), Arc::clone(watch));
         move || {
             let recipe = Recipe {
-                recoding: solution.recoding.recoded(),
+                recoding: solution.recoding.recoded_by(&class_of),
                 privacy: &searched.privacy,
                 row_order: RowOrder::Input,
                 seed: searched.search.seed,

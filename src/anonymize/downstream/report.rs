@@ -1,5 +1,7 @@
 //! Downstream utility of a policy: models trained on its rows beside models trained on raw ones.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -10,6 +12,7 @@ use super::models::Kind;
 use super::split::Split;
 use crate::anonymize::release::{Recipe, render};
 use crate::anonymize::report::Reason;
+use crate::anonymize::subtree::Recoded;
 use crate::anonymize::table::{Column, MISSING, Schema, Table};
 use crate::anonymize::{Error, Observer};
 use crate::declaration::{FeatureSet, ModelKind, Role, UtilityDemand};
@@ -64,7 +67,7 @@ pub struct UtilityResult {
 pub enum TrainingData {
     /// Raw rows: what there is to lose.
     Raw,
-    /// Released rows; test rows are mapped through the same policy.
+    /// Released rows; test rows are mapped through the same policy, or raw where there are classes instead of one.
     Anonymized,
     /// Raw rows without the quasi-identifiers: what they are worth.
     WithoutQuasiIdentifiers,
@@ -151,6 +154,9 @@ pub fn downstream(
             .filter_map(|position| recoded(&rendered, schema, *position))
             .collect(),
     );
+    // A policy says what becomes of any row; classes were made of these rows, so the held-out ones are seen raw.
+    let is_policy = !matches!(recipe.recoding, Recoded::Classes { .. });
+    let test = if is_policy { &anonymized } else { &raw };
     let settings = Settings {
         kinds: demand.models.iter().map(|&model| model.into()).collect(),
         splits: demand.splits,
@@ -160,7 +166,11 @@ pub fn downstream(
     let arms = |_: &Split| {
         let mut arms = vec![
             Arm::same(&raw, None),
-            Arm::same(&anonymized, Some(&released)),
+            Arm {
+                train: Cow::Borrowed(&anonymized),
+                test: Cow::Borrowed(test),
+                trainable: Some(Cow::Borrowed(&released)),
+            },
         ];
         if !without.is_empty() {
             arms.push(Arm::same(&without, None));

@@ -33,6 +33,48 @@ async fn searched(api: &Api) -> Value {
     api.job(&path, &demands).await
 }
 
+/// Classes have no policy to map rows through: models see held-out rows as they are.
+#[sqlx::test]
+async fn solutions_of_classes_are_measured_too(pool: PgPool) {
+    let api = Api::new(pool).work();
+    let columns = json!([
+        {"name": "age", "role": "quasi_identifying", "type": "integer"},
+        {"name": "sex", "role": "quasi_identifying"},
+        {"name": "ill", "role": "sensitive"},
+        {"name": "score", "role": "insensitive", "type": "integer"}
+    ]);
+    for recoding in ["local", "microaggregation"] {
+        let dataset = api.loaded(&columns, &rows()).await;
+        let demands = json!({"privacy": [{"model": "k_anonymity", "k": 5}], "recoding": recoding,
+            "search": {"method": "mondrian"}});
+        let search = api.job(&dataset, &demands).await;
+        let path = format!("/v1/jobs/{}/utility", search["job_id"].as_str().unwrap());
+        let demand =
+            json!({"target": "ill", "positive": "yes", "splits": 3, "models": ["random_forest"]});
+        let reply = api.post(&path, &demand).await;
+        reply.ok(202);
+        let job = api.ended(reply.header("location")).await;
+        assert_eq!(job["outcome"], "measured", "{job}");
+        let report = api.get(job["links"]["utility"].as_str().unwrap()).await;
+        let report = report.ok(200);
+        let auc = |data: &str| figure(&report, data, &json!("random_forest"), "auc");
+        assert!(
+            auc("anonymized") > auc("without_quasi_identifiers"),
+            "{report}"
+        );
+
+        // After an erasure the classes are gone.
+        let erasure = json!({"rows_where": {"score": 0}});
+        api.post(&format!("{dataset}/deletions"), &erasure)
+            .await
+            .ok(202);
+        let reply = api.post(&path, &demand).await;
+        reply.ok(202);
+        let job = api.ended(reply.header("location")).await;
+        assert_eq!(job["failure"]["code"], "dataset_changed", "{job}");
+    }
+}
+
 fn figure(report: &Value, data: &str, model: &Value, name: &str) -> f64 {
     let results = report["results"].as_array().unwrap();
     let result = results
