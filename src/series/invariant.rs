@@ -7,13 +7,13 @@ use uuid::Uuid;
 
 use super::rendered::added_column;
 use super::seed;
-use super::update::Error;
+use super::update::{Error, note};
+use crate::anonymize::Observer;
 use crate::anonymize::invariance::{self, InvariantStep, ReleasedClass};
 use crate::anonymize::report::{Reason, RecodingReport};
 use crate::anonymize::series::{Counts, NodeKey, SeriesRow, State};
 use crate::anonymize::table::{Block, BlockBuilder, Schema};
 use crate::anonymize::verify::invariance::check_invariance;
-use crate::anonymize::{Observer, Progress};
 use crate::declaration::{CLASS_ID, DatasetDeclaration, Identifiers, Role, SeriesDemand};
 use crate::job::{
     Invariance, Job, JobOutcome, JobSpec, Lease, ReleaseConfiguration, ReleaseRecord, Series,
@@ -62,17 +62,7 @@ fn decide(
     job_id: Uuid,
     observer: &dyn Observer,
 ) -> Result<InvariantAnswer, Error> {
-    let note = |fraction: f64, phase: &str| {
-        observer.report(Progress {
-            evaluations: 0,
-            fraction,
-            phase: phase.to_owned(),
-        });
-        match observer.must_stop() {
-            None => Ok(()),
-            Some(_) => Err(Error::Stopped),
-        }
-    };
+    let note = |fraction, phase| note(observer, fraction, phase);
     note(0.2, "updating")?;
     let (series, schema, rows) = (&input.series, &input.schema, &input.rows);
     let form = || store::Error::Form("an m-invariant series without its demand".to_owned());

@@ -77,23 +77,29 @@ pub async fn update(
         .await
 }
 
+/// Reports how far an update is.
+///
+/// # Errors
+/// [`Error::Stopped`] if nobody wants it any more.
+pub(super) fn note(observer: &dyn Observer, fraction: f64, phase: &str) -> Result<(), Error> {
+    observer.report(Progress {
+        evaluations: 0,
+        fraction,
+        phase: phase.to_owned(),
+    });
+    match observer.must_stop() {
+        None => Ok(()),
+        Some(_) => Err(Error::Stopped),
+    }
+}
+
 fn decide(
     index: &mut PgIndex<'_>,
     input: SeriesInput,
     job_id: Uuid,
     observer: &dyn Observer,
 ) -> Result<SeriesAnswer, Error> {
-    let note = |fraction: f64, phase: &str| {
-        observer.report(Progress {
-            evaluations: 0,
-            fraction,
-            phase: phase.to_owned(),
-        });
-        match observer.must_stop() {
-            None => Ok(()),
-            Some(_) => Err(Error::Stopped),
-        }
-    };
+    let note = |fraction, phase| note(observer, fraction, phase);
     note(0.2, "updating")?;
     let SeriesInput {
         series,
