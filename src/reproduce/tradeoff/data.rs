@@ -38,14 +38,16 @@ pub struct Source {
     pub target: usize,
 }
 
-/// The bundled sample.
+/// The first rows of the bundled sample.
 ///
 /// # Errors
 /// It does not read.
-pub(super) fn bundled() -> Result<Source, Error> {
+pub(super) fn bundled(rows: usize) -> Result<Source, Error> {
+    // No cell of the sample holds a line break.
+    let lines = SAMPLE.split_inclusive('\n').take(rows.saturating_add(1));
     credit(
         "credit_default, bundled sample: 3,000 of 30,000 clients",
-        SAMPLE,
+        &lines.collect::<String>(),
     )
 }
 

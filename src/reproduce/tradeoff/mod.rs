@@ -92,7 +92,7 @@ pub fn tradeoff(folder: Option<&Path>, out: &mut dyn Write) -> Result<Vec<Compar
         writeln!(out, "{line}")?;
     }
     let sources = match folder {
-        None => vec![data::bundled()?],
+        None => vec![data::bundled(usize::MAX)?],
         Some(folder) => data::of_folder(folder)?,
     };
     let mut found = Vec::new();
@@ -106,12 +106,12 @@ pub fn tradeoff(folder: Option<&Path>, out: &mut dyn Write) -> Result<Vec<Compar
     Ok(found)
 }
 
-/// The bundled sample.
+/// The first rows of the bundled sample.
 ///
 /// # Errors
 /// It does not read.
-pub fn sample() -> Result<Source, Error> {
-    data::bundled()
+pub fn sample(rows: usize) -> Result<Source, Error> {
+    data::bundled(rows)
 }
 
 /// Runs every method on a table.
