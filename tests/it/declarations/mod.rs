@@ -4,6 +4,7 @@
 mod clusters;
 mod datasets;
 mod demands;
+mod models;
 mod searches;
 
 use kindred::declaration::DatasetDeclaration;
