@@ -93,7 +93,11 @@ pub async fn attack(
         };
         assess(&scene, &demand)
     };
-    let report = pool.run(work).await?.map_err(Error::Faults)?;
+    let mut report = pool.run(work).await?.map_err(Error::Faults)?;
+    report.distance_linkage = record
+        .recoding
+        .classes()
+        .and_then(|one| one.distance_linkage);
     Ok((dataset_id, report))
 }
 

@@ -155,6 +155,7 @@ pub fn assess(scene: &Scene<'_>, demand: &AttackDemand) -> Result<AttackReport, 
             })
             .collect(),
         people: report,
+        distance_linkage: None,
         simulation: SimulationReport::of(&all, scene.k),
         inference,
         knowledge: knowledge

@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use super::linkage::Linkage;
 use super::simulation::Simulation;
 use crate::anonymize::class_sizes::range_of;
+use crate::anonymize::report::DistanceLinkageReport;
 
 /// What attacks on a release find. Holds no cell value and nothing of a single person.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -35,6 +36,10 @@ pub struct AttackReport {
     pub skewness: BTreeMap<String, BTreeMap<String, f64>>,
     /// Who was looked for.
     pub people: PeopleReport,
+    /// Record linkage by distance, where rows bear centroids and none was suppressed: what whoever knows a row finds by
+    /// looking for the nearest. As the front of the release tells it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance_linkage: Option<DistanceLinkageReport>,
     /// Linkage simulation, all quasi-identifiers known that the file has.
     pub simulation: SimulationReport,
     /// Per released sensitive attribute: how often the most frequent value of the match set is right. Absent where it is

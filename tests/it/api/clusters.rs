@@ -94,6 +94,14 @@ async fn every_method_is_searched_released_and_downloaded(pool: PgPool) {
                 .get(record["links"]["data"].as_str().unwrap())
                 .await
                 .text();
+            let attacks = format!(
+                "/v1/releases/{}/attacks",
+                record["release_id"].as_str().unwrap()
+            );
+            let attacked = api.post(&attacks, &json!({})).await.ok(200);
+            let linkage = &recoding_told["distance_linkage"];
+            assert_eq!(attacked["distance_linkage"], *linkage);
+            assert_eq!(linkage.is_object(), recoding == "microaggregation");
             let classes = regrouped(&data);
             assert_eq!(classes.len() as u64, solution["classes"].as_u64().unwrap());
             // Two rows per person: four people are at least four rows here, and two values.
