@@ -35,6 +35,8 @@ pub(super) struct Problem<'a> {
     pub(super) guard: Option<&'a Guard<'a>>,
     /// Names of the sensitive attributes, in the order of the points.
     pub(super) sensitive: &'a [String],
+    /// Classes of a cut, one more partition that a search starts from.
+    pub(super) cut: Option<&'a Partition>,
     pub(super) observer: &'a dyn Observer,
 }
 
@@ -173,6 +175,7 @@ fn mo_obam(problem: &Problem<'_>) -> Found {
             }
         }
     }
+    starts.extend(problem.cut.cloned());
     let cells = space.points.len().max(1) as u64;
     let [least, most] = USUAL_EVALUATIONS;
     let evaluations = search

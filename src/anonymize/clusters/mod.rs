@@ -15,6 +15,7 @@ pub mod baselines;
 pub mod budget;
 pub(crate) mod by_class;
 pub mod centroid;
+mod cut_start;
 pub mod decode;
 mod describe;
 pub mod distance;

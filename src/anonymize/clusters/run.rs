@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::archive::{crowding, dominates};
+use super::cut_start::cut_start;
 use super::decode::everyone;
 use super::describe::{Describer, Finished};
 use super::distance::Space;
@@ -15,6 +16,7 @@ use crate::anonymize::report::{Front, Reason};
 use crate::anonymize::rows::Rows;
 use crate::anonymize::search::{empty_front, indicators};
 use crate::anonymize::{Error, Observer, Outcome, Stop, Task};
+use crate::declaration::SearchMethod;
 
 /// Most solutions of a front: for each the class of every row is kept.
 const MOST_SOLUTIONS: usize = 32;
@@ -67,6 +69,11 @@ pub(crate) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
     }
     let settings = &demand.search.clusters;
     let space = Space::new(points, settings.loss.unwrap_or_default().into());
+    let cut = if front.search.method == SearchMethod::MoObam {
+        cut_start(task, &reading, &space, (k, guard), observer)?
+    } else {
+        None
+    };
     let found = methods::search(&Problem {
         space: &space,
         search: &demand.search,
@@ -74,6 +81,7 @@ pub(crate) fn run(task: &Task<'_>, observer: &dyn Observer) -> Result<Outcome, E
         k,
         guard,
         sensitive: &reading.sensitive,
+        cut: cut.as_ref(),
         observer,
     });
     front.search.evaluations = found.evaluations;
