@@ -35,6 +35,7 @@ pub enum FaultCode {
     HierarchyRagged,
     HierarchyNotNested,
     HierarchyInvalid,
+    NoSplit,
     // Uploads.
     DatasetEmpty,
     UndeclaredColumns,

@@ -10,6 +10,7 @@ mod cursor;
 mod dataset;
 mod date_format;
 mod demand;
+mod growth;
 mod number;
 mod object;
 mod utility;
@@ -30,6 +31,7 @@ pub use demand::{
     Representation, RowOrder, Score, Search, SearchMethod, SeriesDemand, SeriesGuard, SeriesMode,
     SeriesRecoding, SuppressedRows,
 };
+pub use growth::GrowthDemand;
 pub use number::Fraction;
 pub(crate) use number::{exact, exact_text};
 pub use object::Object;

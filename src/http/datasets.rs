@@ -87,7 +87,7 @@ pub(super) struct AttributeView {
 /// A hierarchy in force; its content is at `GET /v1/datasets/{dataset_id}/hierarchies/{attribute}`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct HierarchyView {
-    /// `table`, `intervals`, `prefix`, `dates`, `taxonomy`, `zip3`, or `none`.
+    /// `table`, `intervals`, `prefix`, `dates`, `taxonomy`, `zip3`, `splits`, or `none`.
     kind: &'static str,
     /// Number of levels.
     levels: usize,
@@ -105,6 +105,7 @@ pub(super) fn kind(hierarchy: Option<&HierarchyDeclaration>) -> &'static str {
         Some(HierarchyDeclaration::Dates { .. }) => "dates",
         Some(HierarchyDeclaration::Taxonomy { .. }) => "taxonomy",
         Some(HierarchyDeclaration::Zip3 { .. }) => "zip3",
+        Some(HierarchyDeclaration::Splits { .. }) => "splits",
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) struct HierarchyPreview {
     dataset_id: Uuid,
     /// The column.
     attribute: String,
-    /// `table`, `intervals`, `prefix`, `dates`, `taxonomy`, or `none`.
+    /// `table`, `intervals`, `prefix`, `dates`, `taxonomy`, `zip3`, `splits`, or `none`.
     kind: &'static str,
     /// Number of levels, from the declaration.
     levels: usize,
@@ -119,7 +119,10 @@ pub(super) async fn preview_hierarchy(
     }))
 }
 
-fn find<'a>(schema: &'a Schema, attribute: &str) -> Result<(usize, &'a Hierarchy), Problem> {
+pub(super) fn find<'a>(
+    schema: &'a Schema,
+    attribute: &str,
+) -> Result<(usize, &'a Hierarchy), Problem> {
     let position = schema
         .position(attribute)
         .ok_or_else(|| Problem::not_found("attribute"))?;
@@ -222,25 +225,34 @@ pub(super) async fn replace_hierarchy(
         .column_values(path.dataset_id, &schema, position)
         .await?;
     covers(hierarchy, &values, &path.attribute)?;
-    let replaced = store.replace_hierarchy(path.dataset_id, &declaration, &path.attribute, None);
+    let replaced = store.replace_hierarchy(path.dataset_id, &declaration, &path.attribute);
     let replaced = replaced.await?;
+    Ok(axum::Json(ReplacedView {
+        dataset: DatasetView::of(&replaced)?,
+        warnings: kept_by_series(&app, &path).await?,
+    }))
+}
+
+/// A warning if the dataset has series: they go on with the hierarchy that they began with.
+pub(super) async fn kept_by_series(
+    app: &App,
+    path: &AttributePath,
+) -> Result<Vec<Warning>, Problem> {
     let first = PageRequest {
         limit: 1,
         cursor: None,
     };
+    let store = &app.services.store;
     let series = store.list_series(Some(path.dataset_id), &first).await?;
     let detail = "series of this dataset keep the hierarchy that was in force when they began: a later batch with a value \
                   that only the new one places stops them";
     let kept = series.items.iter();
     let kept = kept.map(|_| warning("series_keep_hierarchy", Some(&path.attribute), detail));
-    Ok(axum::Json(ReplacedView {
-        dataset: DatasetView::of(&replaced)?,
-        warnings: kept.collect(),
-    }))
+    Ok(kept.collect())
 }
 
 /// The declaration with one hierarchy exchanged, checked as if it were declared anew.
-fn with_hierarchy(
+pub(super) fn with_hierarchy(
     declaration: &DatasetDeclaration,
     attribute: &str,
     hierarchy: Value,
@@ -267,7 +279,12 @@ fn with_hierarchy(
     })
 }
 
-fn covers(hierarchy: &Hierarchy, values: &[String], attribute: &str) -> Result<(), Problem> {
+/// Refuses a hierarchy in which a stored value has no place.
+pub(super) fn covers(
+    hierarchy: &Hierarchy,
+    values: &[String],
+    attribute: &str,
+) -> Result<(), Problem> {
     let without: Vec<&String> = values
         .iter()
         .filter(|value| hierarchy.covers(value).is_err())

@@ -14,6 +14,7 @@ mod documents;
 mod extract;
 mod failures;
 mod fronts;
+mod growth;
 mod hierarchies;
 mod jobs;
 mod layers;
@@ -103,6 +104,7 @@ fn brief() -> OpenApiRouter<App> {
 fn lasting() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(batches::append_batch))
+        .routes(routes!(growth::grow_hierarchy))
         .routes(routes!(measure::measure_dataset))
         .routes(routes!(jobs::read_job))
         .routes(routes!(watch::watch_job))

@@ -270,54 +270,74 @@ impl Store {
 
     /// Puts another hierarchy in force for one attribute; the old version stays for the jobs that used it.
     ///
-    /// Only that attribute of `declaration` is read. A repetition under the same key changes nothing and gets the
-    /// dataset as it is then.
+    /// Only that attribute of `declaration` is read.
     ///
     /// # Errors
     /// [`Error::NotFound`] for the dataset or the attribute, [`Error::DatasetChanged`] if the attribute's name, role or
-    /// place is another one by now, [`Error::KeyReused`]; the database's.
+    /// place is another one by now; the database's.
     pub async fn replace_hierarchy(
         &self,
         dataset_id: Uuid,
         declaration: &DatasetDeclaration,
         attribute: &str,
-        once: Option<&Once>,
     ) -> Result<Dataset, Error> {
-        let schema = compile(declaration)?;
-        let position = schema
-            .position(attribute)
-            .ok_or(Error::NotFound("attribute"))?;
-        let replacement = &schema.attributes()[position];
         let mut transaction = self.begin().await?;
-        if once::take(&mut transaction, once).await?.is_some() {
-            return find(&mut transaction, dataset_id).await;
-        }
-        let mut current = lock(&mut transaction, dataset_id).await?.declaration;
-        let replaced = current
-            .attributes
-            .get_mut(position)
-            .filter(|current| {
-                current.name == attribute && current.role == replacement.declaration.role
-            })
-            .ok_or(Error::DatasetChanged)?;
-        replaced.clone_from(&replacement.declaration);
-        let digest = insert_hierarchy(&mut transaction, dataset_id, position, replacement).await?;
-        sqlx::query(PUT_HIERARCHY_IN_FORCE.text)
-            .bind(dataset_id)
-            .bind(stored_position(position)?)
-            .bind(digest)
-            .execute(&mut *transaction)
-            .await
-            .map_err(PUT_HIERARCHY_IN_FORCE.failed())?;
-        update_declaration(&mut transaction, dataset_id, &current).await?;
-        let dataset = find(&mut transaction, dataset_id).await?;
-        let answer = Answer {
-            status: 200,
-            location: None,
-            body: serde_json::Value::Null,
-        };
-        once::answered(&mut transaction, once, Some(dataset_id), &answer).await?;
+        let dataset = exchange(&mut transaction, dataset_id, declaration, attribute).await?;
         commit(transaction).await?;
         Ok(dataset)
     }
+
+    /// As [`Store::replace_hierarchy`], once per key; `answer` makes the reply that a repetition gets too.
+    ///
+    /// # Errors
+    /// As there; [`Error::KeyReused`].
+    pub async fn replace_hierarchy_once(
+        &self,
+        dataset_id: Uuid,
+        declaration: &DatasetDeclaration,
+        attribute: &str,
+        once: Option<&Once>,
+        answer: impl FnOnce(&Dataset) -> Answer,
+    ) -> Result<Answer, Error> {
+        let mut transaction = self.begin().await?;
+        if let Some(earlier) = once::take(&mut transaction, once).await? {
+            return Ok(earlier);
+        }
+        let dataset = exchange(&mut transaction, dataset_id, declaration, attribute).await?;
+        let answer = answer(&dataset);
+        once::answered(&mut transaction, once, Some(dataset_id), &answer).await?;
+        commit(transaction).await?;
+        Ok(answer)
+    }
+}
+
+/// Puts the hierarchy of one attribute of `declaration` in force.
+async fn exchange(
+    connection: &mut PgConnection,
+    dataset_id: Uuid,
+    declaration: &DatasetDeclaration,
+    attribute: &str,
+) -> Result<Dataset, Error> {
+    let schema = compile(declaration)?;
+    let position = schema
+        .position(attribute)
+        .ok_or(Error::NotFound("attribute"))?;
+    let replacement = &schema.attributes()[position];
+    let mut current = lock(&mut *connection, dataset_id).await?.declaration;
+    let replaced = current
+        .attributes
+        .get_mut(position)
+        .filter(|current| current.name == attribute && current.role == replacement.declaration.role)
+        .ok_or(Error::DatasetChanged)?;
+    replaced.clone_from(&replacement.declaration);
+    let digest = insert_hierarchy(&mut *connection, dataset_id, position, replacement).await?;
+    sqlx::query(PUT_HIERARCHY_IN_FORCE.text)
+        .bind(dataset_id)
+        .bind(stored_position(position)?)
+        .bind(digest)
+        .execute(&mut *connection)
+        .await
+        .map_err(PUT_HIERARCHY_IN_FORCE.failed())?;
+    update_declaration(&mut *connection, dataset_id, &current).await?;
+    find(connection, dataset_id).await
 }

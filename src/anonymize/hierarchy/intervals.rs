@@ -178,17 +178,6 @@ impl Intervals {
         }
     }
 
-    /// The value of a cell.
-    fn parse(&self, text: &str) -> Result<Decimal, Uncovered> {
-        let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-        if self.is_integer && !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(Uncovered::Invalid);
-        }
-        exact_text(text)
-            .map(|value| value.normalize())
-            .ok_or(Uncovered::Invalid)
-    }
-
     /// The interval of a width that holds `value`, cut at the buckets.
     fn between(&self, value: Decimal, width: Decimal) -> Option<Bucket> {
         let scale = self.scale.max(value.scale());
@@ -208,15 +197,6 @@ impl Intervals {
             end = end.min(top);
         }
         Some(Bucket::Between(start, end))
-    }
-
-    /// `[20, 30)`; of whole numbers one alone is itself: `88`, not `[88, 89)`.
-    fn between_label(&self, start: Decimal, end: Decimal) -> Box<str> {
-        if self.is_integer && start.is_integer() && end - start == Decimal::ONE {
-            start.to_string().into()
-        } else {
-            format!("[{start}, {end})").into()
-        }
     }
 
     /// Whole numbers from `from` up to, without, `until`, within the declared bounds.
@@ -242,7 +222,7 @@ impl Chain for Intervals {
     }
 
     fn nodes(&self, value: &str) -> Result<Vec<Bucket>, Uncovered> {
-        let number = self.parse(value)?;
+        let number = number_of(value, self.is_integer)?;
         let mut nodes = vec![Bucket::Value(Box::from(value))];
         let shared = if self.bottom_below.is_some_and(|bottom| number < bottom) {
             Some(Bucket::Bottom)
@@ -266,7 +246,7 @@ impl Chain for Intervals {
         let bound = |bound: Option<Decimal>| bound.unwrap_or_default();
         match node {
             Bucket::Value(text) => text.clone(),
-            Bucket::Between(start, end) => self.between_label(*start, *end),
+            Bucket::Between(start, end) => between_label(*start, *end, self.is_integer),
             Bucket::Bottom => format!("<{}", bound(self.bottom_below)).into(),
             Bucket::Top => format!("{}+", bound(self.top_from)).into(),
         }
@@ -284,6 +264,26 @@ impl Chain for Intervals {
             Bucket::Bottom => self.count(None, self.bottom_below),
             Bucket::Top => self.count(self.top_from, None),
         }
+    }
+}
+
+/// The number of a cell.
+pub(super) fn number_of(text: &str, is_integer: bool) -> Result<Decimal, Uncovered> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if is_integer && !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Uncovered::Invalid);
+    }
+    exact_text(text)
+        .map(|value| value.normalize())
+        .ok_or(Uncovered::Invalid)
+}
+
+/// `[20, 30)`; of whole numbers one alone is itself: `88`, not `[88, 89)`.
+pub(super) fn between_label(start: Decimal, end: Decimal, is_integer: bool) -> Box<str> {
+    if is_integer && start.is_integer() && end - start == Decimal::ONE {
+        start.to_string().into()
+    } else {
+        format!("[{start}, {end})").into()
     }
 }
 

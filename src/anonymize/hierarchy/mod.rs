@@ -10,8 +10,10 @@
 
 mod dates;
 mod encode;
+pub mod grown;
 mod intervals;
 mod prefix;
+mod splits;
 mod table;
 mod taxonomy;
 mod tree;
@@ -28,6 +30,7 @@ use dates::Dates;
 use encode::Chain;
 use intervals::Intervals;
 use prefix::Prefix;
+use splits::Splits;
 use tree::Tree;
 use zip3::Zip3;
 
@@ -55,6 +58,7 @@ enum Kind {
     Prefix(Prefix),
     Dates(Dates),
     Zip3(Zip3),
+    Splits(Splits),
 }
 
 /// Calls one thing on whichever kind it is.
@@ -67,6 +71,7 @@ macro_rules! with_kind {
             Kind::Prefix($chain) => $body,
             Kind::Dates($chain) => $body,
             Kind::Zip3($chain) => $body,
+            Kind::Splits($chain) => $body,
         }
     };
 }
@@ -143,6 +148,9 @@ impl Hierarchy {
             }
             Some(HierarchyDeclaration::Zip3 { list, width }) => {
                 zip3(*list, *width, attribute, pointer, faults).map(Kind::Zip3)
+            }
+            Some(HierarchyDeclaration::Splits { points }) => {
+                Splits::compile(points, attribute, pointer, faults).map(Kind::Splits)
             }
             Some(declaration @ HierarchyDeclaration::Intervals { .. }) => {
                 Intervals::compile(declaration, attribute, pointer, faults).map(Kind::Intervals)

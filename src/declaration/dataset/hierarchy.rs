@@ -15,6 +15,7 @@ enum Kind {
     Dates,
     Taxonomy,
     Zip3,
+    Splits,
 }
 
 const KINDS: Words<Kind> = Words {
@@ -26,6 +27,7 @@ const KINDS: Words<Kind> = Words {
         ("dates", Kind::Dates),
         ("taxonomy", Kind::Taxonomy),
         ("zip3", Kind::Zip3),
+        ("splits", Kind::Splits),
     ],
     planned: &[],
 };
@@ -72,6 +74,7 @@ pub(super) fn declaration(
         Kind::Dates => dates(&object, faults),
         Kind::Taxonomy => taxonomy(&object, faults),
         Kind::Zip3 => zip3(&object, faults),
+        Kind::Splits => splits(&object, faults),
     };
     declaration.filter(|_| faults.count() == before)
 }
@@ -123,6 +126,17 @@ fn intervals(object: &Object<'_>, faults: &mut Faults) -> Option<HierarchyDeclar
         top_from,
         bottom_below,
     })
+}
+
+fn splits(object: &Object<'_>, faults: &mut Faults) -> Option<HierarchyDeclaration> {
+    object.only(&["kind", "points"], faults);
+    let levels = object.required("points", faults)?.list(faults)?;
+    let points: Vec<_> = levels
+        .iter()
+        .map(|level| level.exact_numbers(faults))
+        .collect();
+    let points: Option<Vec<_>> = points.into_iter().collect();
+    points.map(|points| HierarchyDeclaration::Splits { points })
 }
 
 fn prefix(object: &Object<'_>, faults: &mut Faults) -> Option<HierarchyDeclaration> {

@@ -159,6 +159,12 @@ pub enum HierarchyDeclaration {
         /// Finest first; `day` is level 0 itself, unless the format has a time of day.
         levels: Vec<DateLevel>,
     },
+    /// Numbers split at points; the outermost intervals are open, so every number has its place.
+    Splits {
+        /// One list per level, finest first, ascending, each among the points of the list before.
+        #[schema(value_type = Vec<Vec<f64>>)]
+        points: Vec<Vec<Number>>,
+    },
     /// A nested tree of labels; its leaves are the values. A leaf nearer to the root stays itself on the levels below.
     Taxonomy {
         /// The root's label (released as `*`).

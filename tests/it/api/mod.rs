@@ -7,6 +7,7 @@ mod batches;
 mod clusters;
 mod datasets;
 mod deletions;
+mod growth;
 mod invariance;
 mod jobs;
 mod linkage;

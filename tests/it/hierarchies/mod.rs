@@ -8,6 +8,7 @@
 mod codes;
 mod intervals;
 mod laws;
+mod splits;
 mod tables;
 
 use kindred::anonymize::hierarchy::{Generalization, Hierarchy};

@@ -136,7 +136,7 @@ async fn uc_08_a_replaced_hierarchy_is_a_new_version_and_the_old_one_stays(pool:
     // Only the named attribute is read.
     other.attributes[3].missing = vec!["X".to_owned()];
     let replaced = store
-        .replace_hierarchy(dataset.dataset_id, &other, "age", None)
+        .replace_hierarchy(dataset.dataset_id, &other, "age")
         .await
         .unwrap();
     assert_eq!(replaced.declaration.attributes[1], other.attributes[1]);
@@ -148,7 +148,7 @@ async fn uc_08_a_replaced_hierarchy_is_a_new_version_and_the_old_one_stays(pool:
     assert_eq!(replaced.hierarchy_digests[3], dataset.hierarchy_digests[3]);
     // Back to the first: no third version.
     let back = store
-        .replace_hierarchy(dataset.dataset_id, &dataset.declaration, "age", None)
+        .replace_hierarchy(dataset.dataset_id, &dataset.declaration, "age")
         .await
         .unwrap();
     assert_eq!(back.declaration, dataset.declaration);
@@ -160,7 +160,7 @@ async fn uc_08_a_replaced_hierarchy_is_a_new_version_and_the_old_one_stays(pool:
             .unwrap();
     assert_eq!(versions, [1, 2]);
     let unknown = store
-        .replace_hierarchy(dataset.dataset_id, &other, "none", None)
+        .replace_hierarchy(dataset.dataset_id, &other, "none")
         .await;
     assert!(matches!(unknown, Err(Error::NotFound("attribute"))));
 }
@@ -175,8 +175,8 @@ async fn replacements_of_two_hierarchies_at_the_same_time_both_stand(pool: PgPoo
     sex.attributes[3].hierarchy =
         serde_json::from_value(json!({ "kind": "prefix", "keep": [1] })).unwrap();
     let (first, second) = tokio::join!(
-        store.replace_hierarchy(dataset.dataset_id, &age, "age", None),
-        store.replace_hierarchy(dataset.dataset_id, &sex, "sex", None),
+        store.replace_hierarchy(dataset.dataset_id, &age, "age"),
+        store.replace_hierarchy(dataset.dataset_id, &sex, "sex"),
     );
     first.unwrap();
     second.unwrap();

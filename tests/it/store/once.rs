@@ -1,6 +1,6 @@
 //! Repeated requests.
 
-use kindred::job::{Answer, JobState};
+use kindred::job::{Answer, Dataset, JobState};
 use kindred::store::Error;
 use serde_json::json;
 use sqlx::PgPool;
@@ -194,12 +194,16 @@ async fn a_repeated_replacement_of_a_hierarchy_changes_nothing(pool: PgPool) {
     other.attributes[1].hierarchy = None;
     let key = once("replace", 1);
     let replace = async |declaration: &_, once: Option<&Once>| {
+        let answer = |dataset: &Dataset| answer_of(dataset.dataset_id);
         store
-            .replace_hierarchy(dataset.dataset_id, declaration, "age", once)
+            .replace_hierarchy_once(dataset.dataset_id, declaration, "age", once, answer)
             .await
             .unwrap()
     };
-    replace(&other, Some(&key)).await;
-    let back = replace(&dataset.declaration, None).await;
-    assert_eq!(replace(&other, Some(&key)).await, back);
+    let first = replace(&other, Some(&key)).await;
+    replace(&dataset.declaration, None).await;
+    let back = store.dataset(dataset.dataset_id).await.unwrap();
+    assert_eq!(back.declaration, dataset.declaration);
+    assert_eq!(replace(&other, Some(&key)).await, first);
+    assert_eq!(store.dataset(dataset.dataset_id).await.unwrap(), back);
 }

@@ -339,7 +339,7 @@ async fn a_replaced_hierarchy_refuses_the_upload_that_was_checked_against_the_ol
     let mut other = dataset.declaration.clone();
     other.attributes[1].hierarchy = None;
     store
-        .replace_hierarchy(dataset.dataset_id, &other, "age", None)
+        .replace_hierarchy(dataset.dataset_id, &other, "age")
         .await
         .unwrap();
     let changed = store
