@@ -357,7 +357,10 @@ impl Plan {
             identifiers: self.release.identifiers,
             recipient: self.release.recipient.clone(),
             linkage: self.release.linkage,
-            truthful: true,
+            truthful: solution
+                .recoding
+                .classes()
+                .is_none_or(|classes| classes.truthful),
             invariance: None,
             warnings,
             verification: Some(verification),

@@ -89,6 +89,7 @@ async fn every_method_is_searched_released_and_downloaded(pool: PgPool) {
             let record = api.post("/v1/releases", &body).await.ok(201);
             assert_eq!(record["recoding"], *recoding_told);
             assert_eq!(record["verification"]["passed"], true);
+            assert_eq!(record["truthful"], recoding_told["truthful"]);
             assert_eq!(record["classes"], solution["classes"]);
             let data = api
                 .get(record["links"]["data"].as_str().unwrap())
