@@ -93,6 +93,13 @@ async fn releases_are_m_invariant_and_their_counterfeits_are_counted_by_class(po
                 "{values:?}"
             );
         }
+        // Classes of one label are told apart by their numbers, so no risk is that of several together.
+        let least = classes.values().map(Vec::len).min().unwrap();
+        assert_eq!(record["privacy"]["k"], least);
+        assert_eq!(record["verification"]["k"], least);
+        assert_eq!(record["verification"]["classes"], classes.len());
+        let risk = record["risk"]["maximum"].as_f64().unwrap();
+        assert!((risk - 1.0 / least as f64).abs() < 1e-12, "{record}");
         // The sets of values are those of the first release.
         let sets: BTreeSet<Vec<String>> = classes.into_values().map(sorted).collect();
         let expected = [vec!["asthma", "flu"], vec!["copd", "flu"]];
