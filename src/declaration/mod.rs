@@ -22,7 +22,7 @@ pub use dataset::{
     AttributeDeclaration, DatasetDeclaration, DateLevel, HierarchyDeclaration, Role, TaxonomyNode,
     ValueType,
 };
-pub(crate) use date_format::has_time_of_day;
+pub(crate) use date_format::{has_offset, has_time_of_day, seconds_told};
 pub use demand::{
     Aggregate, CLASS_ID, ClassificationDemand, ClusterSettings, Demand, DisclosureMode, Distance,
     EntropyForm, Epsilon, Identifiers, Lambda, Lambdas, Levels, LossDemand, LossForm,

@@ -311,8 +311,7 @@ impl<'a> Values<'a> {
         })?;
         let declaration = &self.attribute.declaration;
         if declaration.value_type == ValueType::Date {
-            let moment = mean.round().to_i64()?;
-            return scale::moment_text(moment, declaration.date_format());
+            return scale::moment_text(mean, declaration.date_format());
         }
         let rounded = mean.round_dp(self.digits + MEAN_DIGITS).normalize();
         Some(rounded.to_string())

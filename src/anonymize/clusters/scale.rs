@@ -1,11 +1,14 @@
 //! What kind of values a quasi-identifier has, told by its declaration, for measuring classes and for writing them.
 
-use chrono::{NaiveDate, NaiveDateTime, Timelike};
+use std::fmt::Write;
+
+use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeDelta, Timelike};
 use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
 
 use crate::anonymize::order;
 use crate::anonymize::table::{Attribute, Dictionary};
-use crate::declaration::{ValueType, has_time_of_day};
+use crate::declaration::{ValueType, has_offset, has_time_of_day, seconds_told};
 
 /// The kind of an attribute's values.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,8 +69,11 @@ fn origin() -> NaiveDate {
     NaiveDate::default()
 }
 
-/// Days of a date, seconds of a moment.
+/// Days of a date, seconds of a moment; `None` where clocks of several offsets stand side by side.
 fn moment(text: &str, format: &str) -> Option<i64> {
+    if has_offset(format) {
+        return None;
+    }
     if has_time_of_day(format) {
         let moment = NaiveDateTime::parse_from_str(text, format).ok()?;
         // A leap second or a fraction would not be written back as it was read.
@@ -78,12 +84,18 @@ fn moment(text: &str, format: &str) -> Option<i64> {
     Some(date.signed_duration_since(origin()).num_days())
 }
 
-/// The text of days or seconds in a format.
-pub(crate) fn moment_text(moment: i64, format: &str) -> Option<String> {
+/// The text of days or seconds in a format: of the nearest moment that it can tell.
+pub(crate) fn moment_text(mean: Decimal, format: &str) -> Option<String> {
+    let mut text = String::new();
     if has_time_of_day(format) {
-        let moment = chrono::DateTime::from_timestamp(moment, 0)?.naive_utc();
-        return Some(moment.format(format).to_string());
+        let unit = Decimal::from(seconds_told(format));
+        let nearest = mean.checked_div(unit)?.round().checked_mul(unit)?;
+        let moment = DateTime::from_timestamp(nearest.to_i64()?, 0)?.naive_utc();
+        write!(text, "{}", moment.format(format)).ok()?;
+    } else {
+        let days = TimeDelta::try_days(mean.round().to_i64()?)?;
+        let date = origin().checked_add_signed(days)?;
+        write!(text, "{}", date.format(format)).ok()?;
     }
-    let date = origin().checked_add_signed(chrono::TimeDelta::try_days(moment)?)?;
-    Some(date.format(format).to_string())
+    Some(text)
 }

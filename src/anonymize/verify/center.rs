@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
 use super::values::{Place, Values};
-use crate::declaration::ValueType;
+use crate::declaration::{ValueType, seconds_told};
 
 /// Distinct values up to which a medoid is looked for; beyond, the most frequent value stands for a class.
 const MOST_CANDIDATES: usize = 2048;
@@ -68,7 +68,12 @@ impl Center<'_> {
     fn is_mean(&self, present: &[(Place, u64)], rows: u64, found: Decimal) -> bool {
         let declaration = &self.values.attribute.declaration;
         let half = if declaration.value_type == ValueType::Date {
-            Decimal::new(5, 1)
+            let format = declaration.date_format();
+            match seconds_told(format) {
+                // Days are counted in days.
+                86_400 => Decimal::new(5, 1),
+                seconds => Decimal::from(seconds) / Decimal::TWO,
+            }
         } else {
             let scales = self.values.dictionary().iter().filter_map(|text| {
                 match self.values.place(text)? {

@@ -6,7 +6,7 @@ use chrono::{NaiveDate, NaiveDateTime, Timelike};
 use rust_decimal::Decimal;
 
 use crate::anonymize::table::{Attribute, Dictionary};
-use crate::declaration::{ValueType, has_time_of_day};
+use crate::declaration::{ValueType, has_offset, has_time_of_day};
 
 /// What a value is compared by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,6 +86,9 @@ impl<'a> Values<'a> {
             }
             ValueType::Date => {
                 let format = declaration.date_format();
+                if has_offset(format) {
+                    return None;
+                }
                 if has_time_of_day(format) {
                     let moment = NaiveDateTime::parse_from_str(text, format).ok()?;
                     (moment.nanosecond() == 0).then_some(())?;

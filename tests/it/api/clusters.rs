@@ -281,3 +281,40 @@ async fn misfits_are_refused_by_name(pool: PgPool) {
         .await
         .ok(200);
 }
+
+#[sqlx::test]
+async fn moments_are_averaged_to_what_their_format_tells(pool: PgPool) {
+    let api = Api::new(pool).work();
+    let made = async |format: &str, recoding: &str, cells: [&str; 3]| {
+        let columns =
+            json!([{"name": "at", "role": "quasi_identifying", "type": "date", "format": format}]);
+        let path = api
+            .loaded(&columns, &format!("at\n{}\n", cells.join("\n")))
+            .await;
+        let demands = json!({"recoding": recoding, "privacy": [{"model": "k_anonymity", "k": 3}],
+            "search": {"method": "mdav"}, "release": "recommended"});
+        let job = api.job(&path, &demands).await;
+        let release = job["release_id"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{job}"));
+        let data = api
+            .get(&format!("/v1/releases/{release}/data"))
+            .await
+            .text();
+        data.lines().nth(1).unwrap().to_owned()
+    };
+    let minutes = ["2020-03-01 10:00", "2020-03-01 10:00", "2020-03-01 10:02"];
+    let mean = made("%Y-%m-%d %H:%M", "microaggregation", minutes).await;
+    assert_eq!(mean, "2020-03-01 10:01");
+    // Clocks of several offsets: these are three moments, and texts to whoever counts.
+    let offsets = [
+        "2020-03-01T10:00:00+0200",
+        "2020-03-01T10:00:00+0000",
+        "2020-03-01T10:00:00-0500",
+    ];
+    let set = made("%Y-%m-%dT%H:%M:%S%z", "local", offsets).await;
+    let expected = "{2020-03-01T10:00:00+0000, 2020-03-01T10:00:00+0200, 2020-03-01T10:00:00-0500}";
+    assert_eq!(set, format!("\"{expected}\""));
+    let most = made("%Y-%m-%dT%H:%M:%S%z", "microaggregation", offsets).await;
+    assert_eq!(most, offsets[1]);
+}
