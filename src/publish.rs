@@ -32,7 +32,7 @@ use crate::vault::{IdentifierKey, TokenScope};
 use chosen::chosen_columns;
 pub(crate) use classes::class_of;
 pub(crate) use digests::{configuration_digest, hierarchy_digests};
-use overlapping::Earlier;
+use overlapping::Others;
 pub(crate) use staged::{CsvDigest, column_names, give_up, stage};
 
 /// Why there is no release.
@@ -137,14 +137,13 @@ pub async fn publish(
     // The id first: tokens are bound to it.
     let draft = store.begin_release(dataset_id).await;
     let draft = draft.map_err(Error::Store)?;
-    let earlier = overlapping::earlier(store, &plan, through).await;
-    let made = match earlier {
-        Ok((earlier, series)) => {
-            let made = rendered(store, pool, &plan, (table, earlier), draft.release_id()).await;
+    let others = overlapping::others(store, &plan, front.job_id, through).await;
+    let made = match others {
+        Ok(others) => {
+            let apart = others.warnings();
+            let made = rendered(store, pool, &plan, (table, others), draft.release_id()).await;
             made.map(|(rendered, verification, overlap)| {
-                let overlap = overlap
-                    .into_iter()
-                    .chain(overlapping::beside_series(series));
+                let overlap = overlap.into_iter().chain(apart);
                 (rendered, verification, overlap.collect::<Vec<Warning>>())
             })
         }
@@ -180,7 +179,7 @@ async fn rendered(
     store: &Store,
     pool: &CpuPool,
     plan: &Arc<Plan>,
-    (table, earlier): (Table, Vec<Earlier>),
+    (table, others): (Table, Others),
     release_id: Uuid,
 ) -> Result<(Rendered, Verification, Option<Warning>), Error> {
     let scope = TokenScope {
@@ -192,7 +191,7 @@ async fn rendered(
     let plan = Arc::clone(plan);
     let work = move || {
         let (rendered, verification) = plan.render(&table, &key)?;
-        let overlap = plan.overlap(&table, &rendered, &earlier)?;
+        let overlap = plan.overlap(&table, &rendered, &others)?;
         Ok((rendered, verification, overlap))
     };
     pool.run(work).await?

@@ -11,6 +11,7 @@ mod growth;
 mod invariance;
 mod jobs;
 mod linkage;
+mod overlap;
 mod pressure;
 mod problems;
 mod readers;
