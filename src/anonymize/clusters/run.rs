@@ -16,7 +16,7 @@ use crate::anonymize::report::{Front, Reason};
 use crate::anonymize::rows::Rows;
 use crate::anonymize::search::{empty_front, indicators};
 use crate::anonymize::{Error, Observer, Outcome, Stop, Task};
-use crate::declaration::SearchMethod;
+use crate::declaration::{Preset, SearchMethod};
 
 /// Most solutions of a front: for each the class of every row is kept.
 const MOST_SOLUTIONS: usize = 32;
@@ -178,15 +178,21 @@ fn infeasible(task: &Task<'_>, rows: u64, least: u64, is_proven: bool) -> Reason
             "every partition that was tried suppresses at least",
         )
     };
-    let accepted = task.demand.preset.map_or_else(String::new, |preset| {
-        let most = preset.most_homogeneity();
-        format!("; the preset accepts a homogeneity of at most {most}")
-    });
+    let accepted = task.demand.preset.map(Preset::most_homogeneity);
+    if let Some(most) = accepted.filter(|_| !is_proven && least <= allowed) {
+        return Reason {
+            code: code.to_owned(),
+            detail: format!(
+                "every partition that was tried has more rows in classes of one sensitive value than the {most} that the \
+                 preset accepts: ask for `distinct_l_diversity` with l = 2 besides, then classes are made to have two"
+            ),
+        };
+    }
     Reason {
         code: code.to_owned(),
         detail: format!(
             "{who} {least} of {rows} rows to meet the privacy models; {allowed} may be suppressed, and something must \
-             be released{accepted}"
+             be released"
         ),
     }
 }

@@ -8,12 +8,12 @@ use uuid::Uuid;
 
 use super::privacy::{binding_models, models};
 use super::{
-    Demand, MeasureDemand, Objective, PopulationDemand, Preset, PrivacyModel, Recoding,
-    ReleaseChoice, clusters, measures, preset, search,
+    Demand, MeasureDemand, Objective, PopulationDemand, PrivacyModel, Recoding, ReleaseChoice,
+    clusters, measures, preset, search,
 };
 use crate::declaration::cursor::Cursor;
 use crate::declaration::words::Words;
-use crate::declaration::{DatasetDeclaration, Fraction};
+use crate::declaration::{DatasetDeclaration, Fraction, Role};
 use crate::fault::{Fault, FaultCode, Faults};
 
 const DEMAND_FIELDS: &[&str] = &[
@@ -83,8 +83,9 @@ fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) ->
     let object = Cursor::root(body).object(faults)?;
     object.only(DEMAND_FIELDS, faults);
     let privacy = match object.optional("privacy") {
-        // A preset names models of its own.
+        // A preset names models of its own, and adds its k to others, so these need not bound the size of a class.
         None if object.optional("preset").is_some() => None,
+        Some(cursor) if object.optional("preset").is_some() => models(&cursor, dataset, faults),
         _ => object
             .required("privacy", faults)
             .and_then(|cursor| binding_models(&cursor, dataset, faults)),
@@ -100,14 +101,16 @@ fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) ->
     let kind = recoding.unwrap_or_default();
     let mut search = search::search(&object, kind, dataset, faults);
     let preset = preset::preset(&object, kind, faults);
-    let privacy = privacy.or_else(|| match object.optional("privacy") {
-        None => preset.map(Preset::privacy),
+    let mut privacy = privacy.or_else(|| match object.optional("privacy") {
+        None => preset.map(|_| Vec::new()),
         Some(_) => None,
     });
-    if let (Some(preset), Some(search), Some(privacy)) = (preset, &mut search, &privacy) {
+    if let (Some(preset), Some(search), Some(privacy)) = (preset, &mut search, &mut privacy) {
         let method = search.method_for_classes(kind);
-        preset.fill(&mut search.clusters, method);
-        preset.check(privacy, &search.clusters, faults);
+        preset.fill(privacy, &mut search.clusters, method);
+        let roles = dataset.attributes.iter().map(|attribute| attribute.role);
+        let sensitive = roles.filter(|role| *role == Role::Sensitive).count();
+        preset.check(privacy, &search.clusters, sensitive, faults);
     }
     let objectives = measures::objectives(&object, kind, dataset, faults);
     let representation = clusters::representation(&object, kind, faults);

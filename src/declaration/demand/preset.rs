@@ -10,7 +10,7 @@ use crate::declaration::object::Object;
 use crate::declaration::words::Words;
 use crate::fault::{Fault, FaultCode, Faults};
 
-/// What a release of classes is for. Fills `privacy` and `search.lambdas` where they are absent, refuses what contradicts
+/// What a release of classes is for. Adds its k and its `search.lambdas` where none are asked for, refuses what contradicts
 /// it, and accepts no solution with more homogeneity than it allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -70,14 +70,18 @@ impl Preset {
         }
     }
 
-    /// The models where none are asked for.
-    pub(super) fn privacy(self) -> Vec<PrivacyModel> {
-        let [k, _] = self.sizes();
-        vec![PrivacyModel::KAnonymity { k }]
-    }
-
-    /// Fills the weights where a search by weights names none.
-    pub(super) fn fill(self, settings: &mut ClusterSettings, method: SearchMethod) {
+    /// Adds its k where no k is asked for, and its weights where a search by weights names none.
+    pub(super) fn fill(
+        self,
+        privacy: &mut Vec<PrivacyModel>,
+        settings: &mut ClusterSettings,
+        method: SearchMethod,
+    ) {
+        let is_k = |model: &PrivacyModel| matches!(model, PrivacyModel::KAnonymity { .. });
+        if !privacy.iter().any(is_k) {
+            let [k, _] = self.sizes();
+            privacy.push(PrivacyModel::KAnonymity { k });
+        }
         let is_weighted =
             method == SearchMethod::MoObam && settings.optimizer != Some(Optimizer::Nsga2);
         if is_weighted && settings.lambdas.is_none() {
@@ -87,11 +91,12 @@ impl Preset {
         }
     }
 
-    /// Refuses what contradicts it.
+    /// Refuses what contradicts it; `sensitive` is the number of sensitive attributes.
     pub(super) fn check(
         self,
         privacy: &[PrivacyModel],
         settings: &ClusterSettings,
+        sensitive: usize,
         faults: &mut Faults,
     ) {
         let [least, most] = self.sizes();
@@ -109,9 +114,12 @@ impl Preset {
         let [low, high] = self.lambdas();
         let is_outside = |lambda: &Lambda| match lambda {
             Lambda::All(weight) => !(low..=high).contains(weight),
-            Lambda::Each(weights) => weights
-                .values()
-                .any(|weight| !(low..=high).contains(weight)),
+            // Those that are not named weigh nothing.
+            Lambda::Each(weights) => {
+                let is_short = low > 0.0 && weights.len() < sensitive;
+                let mut weights = weights.values();
+                is_short || weights.any(|weight| !(low..=high).contains(weight))
+            }
         };
         let wrong = match &settings.lambdas {
             None => false,
