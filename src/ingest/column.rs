@@ -137,7 +137,9 @@ impl<'a> CellColumn<'a> {
     }
 
     fn is_missing(&self, text: &str) -> bool {
-        self.missing_texts.iter().any(|missing| missing == text)
+        // Outer white space of an identifier does not matter: nothing would be left of it.
+        let is_blank = self.role == Role::Identifying && text.trim().is_empty();
+        is_blank || self.missing_texts.iter().any(|missing| missing == text)
     }
 
     /// Verdict on a text in its final form.

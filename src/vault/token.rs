@@ -28,10 +28,13 @@ pub(super) fn cut(code: &[u8; 32]) -> [u8; 16] {
     token
 }
 
-/// NFC, without outer white space, in lower case. Composed again after lower-casing, which can decompose (`İ`).
+/// NFC, without outer white space, without regard to letter case. Composed again, as folding can decompose (`İ`).
 pub(super) fn canonical(value: &str) -> String {
     let composed: String = value.trim().nfc().collect();
-    composed.to_lowercase().nfc().collect()
+    // Twice: `ẞ` and `ß` are `ss`, and both small sigmas are one.
+    let lower = composed.chars().flat_map(char::to_lowercase);
+    let upper = lower.flat_map(char::to_uppercase);
+    upper.flat_map(char::to_lowercase).nfc().collect()
 }
 
 #[cfg(test)]
@@ -58,6 +61,11 @@ mod tests {
         // U+00E9 against U+0065 U+0301; letter case; outer white space.
         assert_eq!(canonical("  Jos\u{e9} "), canonical("JOSE\u{301}"));
         assert_eq!(canonical("Ab\u{a0}"), "ab");
+        for one in ["straße", "STRASSE", "STRAẞE"] {
+            assert_eq!(canonical(one), "strasse");
+        }
+        assert_eq!(canonical("ΟΔΟΣ"), canonical("οδος"));
+        assert_eq!(canonical("İ"), canonical("i\u{307}"));
         assert_ne!(canonical("1234"), canonical("01234"));
         assert_ne!(canonical("a b"), canonical("ab"));
     }

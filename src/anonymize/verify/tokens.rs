@@ -14,7 +14,10 @@ const DIGITS: usize = 32;
 /// What all spellings of an identifier have in common: composed form, no white space around, one letter case.
 fn canonical(value: &str) -> String {
     let composed: String = value.trim().nfc().collect();
-    composed.to_lowercase().nfc().collect()
+    // Twice: `ẞ` and `ß` are `ss`, and both small sigmas are one.
+    let lower = composed.chars().flat_map(char::to_lowercase);
+    let upper = lower.flat_map(char::to_uppercase);
+    upper.flat_map(char::to_lowercase).nfc().collect()
 }
 
 fn is_token(cell: &str) -> bool {

@@ -248,13 +248,17 @@ fn a_missing_subject_is_refused() {
         { "name": "patient", "role": "identifying", "subject": true },
         { "name": "age", "role": "quasi_identifying" },
     ]));
-    let found = faults(b"patient,age\n1,2\n,3\n", &options(CSV, &schema));
-    assert_eq!(
-        (found[0].code, found[0].row),
-        (FaultCode::InvalidValue, Some(2))
-    );
-    assert_eq!(found[0].column.as_deref(), Some("patient"));
-    assert!(found[0].sample.is_empty());
+    // White space around an identifier does not matter, so white space alone is none.
+    for none in ["", "  ", "\u{a0}"] {
+        let csv = format!("patient,age\n1,2\n{none},3\n");
+        let found = faults(csv.as_bytes(), &options(CSV, &schema));
+        assert_eq!(
+            (found[0].code, found[0].row),
+            (FaultCode::InvalidValue, Some(2))
+        );
+        assert_eq!(found[0].column.as_deref(), Some("patient"));
+        assert!(found[0].sample.is_empty());
+    }
 }
 
 #[test]
