@@ -70,7 +70,7 @@ def main():
                 for model in ("logistic_regression", "random_forest"):
                     of = {one["data"]: one for one in results if one["model"] == model}
                     figures = [[of[kind][name]["mean"] for name in ("f1_macro", "f1_positive", "auc")]
-                               for kind in ("released", "raw")]
+                               for kind in ("anonymized", "raw")]
                     (macro, rarer, auc), raw = figures
                     print(f"{'codes' if is_coded else 'texts':<6} {k:>4} | {model:<19} | {macro:.4f}   | {rarer:.4f}          | {auc:.4f}"
                           f" ({', '.join(f'{one:.4f}' for one in raw)})", flush=True)
