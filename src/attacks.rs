@@ -72,6 +72,13 @@ pub async fn attack(
 ) -> Result<(Uuid, AttackReport), Error> {
     let record = series::rendered(store, pool, release_id).await?;
     let dataset_id = record.dataset_id;
+    if let ReleaseConfiguration::Solution { demand, .. } = &record.configuration
+        && demand.perturbation.is_some()
+    {
+        let detail = "attacks find people by their own rows, and the rows of this release were perturbed by chance";
+        let fault = Fault::at("", FaultCode::NotSupported, detail);
+        return Err(Error::Faults(vec![fault]));
+    }
     let declaration = declaration(store, &record).await?;
     let schema = compiled(&declaration)?;
     let k = threshold(&record);

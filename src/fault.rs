@@ -57,6 +57,8 @@ pub enum FaultCode {
     UnknownPopulation,
     PopulationMismatch,
     TooFewRecords,
+    DomainUndeclared,
+    PrivacyBudgetExceeded,
     // Any list of faults.
     MoreFaults,
 }

@@ -8,6 +8,7 @@ mod chosen;
 mod classes;
 mod digests;
 mod overlapping;
+mod perturbed;
 mod staged;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,16 +18,17 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use crate::anonymize::identifiers::{self, Tokens};
+use crate::anonymize::perturbation;
 use crate::anonymize::release::{self, Recipe, Rendered};
 use crate::anonymize::report::Solution;
 use crate::anonymize::table::{Schema, Table};
 use crate::anonymize::verify::{self, Verification, VerificationFailure};
-use crate::declaration::{Demand, Identifiers, ReleaseDemand};
+use crate::declaration::{Demand, Identifiers, Perturbation, ReleaseDemand};
 use crate::fault::Fault;
 use crate::ingest::Warning;
 use crate::job::{BatchRecord, JobSpec, ReleaseConfiguration, ReleaseRecord};
 use crate::pool::CpuPool;
-use crate::store::{ReleaseDraft, Store, StoredFront};
+use crate::store::{ReleaseDraft, SearchedRows, Store, StoredFront};
 use crate::vault::{IdentifierKey, TokenScope};
 
 use chosen::chosen_columns;
@@ -105,7 +107,14 @@ pub async fn publish(
             "a declaration that does not compile".to_owned(),
         ))
     })?;
-    let columns = chosen_columns(&schema, demand).map_err(Error::Faults)?;
+    let mut faults = perturbed::refuse_beside_sample(asked, demand);
+    let columns = chosen_columns(&schema, demand).unwrap_or_else(|found| {
+        faults.extend(found);
+        None
+    });
+    if !faults.is_empty() {
+        return Err(Error::Faults(faults));
+    }
     let identifiers = match demand.identifiers {
         Identifiers::Omit => Vec::new(),
         Identifiers::Token => identifiers::wanted(&schema, columns.as_deref()),
@@ -115,7 +124,15 @@ pub async fn publish(
         .await
         .map_err(Error::Store)?;
     let table = store
-        .load_identified_input(dataset_id, &schema, through, populations, &identifiers)
+        .load_searched(&SearchedRows {
+            job_id: front.job_id,
+            dataset_id,
+            schema: &schema,
+            demand: asked,
+            through_batch: through,
+            populations,
+            identifiers: &identifiers,
+        })
         .await
         .map_err(Error::Store)?;
     let is_changed = table.rows as u64 != solution.released_rows + solution.suppressed_rows;
@@ -356,10 +373,8 @@ impl Plan {
             identifiers: self.release.identifiers,
             recipient: self.release.recipient.clone(),
             linkage: self.release.linkage,
-            truthful: solution
-                .recoding
-                .classes()
-                .is_none_or(|classes| classes.truthful),
+            differential_privacy: perturbation::guarantee(&self.demand, &self.schema),
+            truthful: is_truthful(&self.demand, solution),
             invariance: None,
             warnings,
             verification: Some(verification),
@@ -370,4 +385,12 @@ impl Plan {
         };
         (draft, record)
     }
+}
+
+/// Whether every row bears what its input row says, if less of it.
+fn is_truthful(demand: &Demand, solution: &Solution) -> bool {
+    let classes = solution.recoding.classes();
+    let perturbation = demand.perturbation.as_ref();
+    classes.is_none_or(|classes| classes.truthful)
+        && perturbation.is_none_or(Perturbation::is_truthful)
 }

@@ -15,6 +15,7 @@ pub mod invariance;
 pub mod measure;
 mod order;
 pub mod overlap;
+pub mod perturbation;
 pub mod policy;
 pub mod population;
 pub mod privacy;
@@ -113,6 +114,16 @@ pub enum Outcome {
     Cancelled,
 }
 
+impl Outcome {
+    /// The front, if there is one.
+    pub fn front_mut(&mut self) -> Option<&mut Front> {
+        match self {
+            Self::Front(front) | Self::Infeasible(_, front) | Self::Stopped(front) => Some(front),
+            Self::Cancelled => None,
+        }
+    }
+}
+
 /// Searches policies. Runs on the ambient rayon pool; same task, same answer, for any thread count.
 ///
 /// # Errors
@@ -133,6 +144,12 @@ pub fn anonymize_with(
     let mut effort = Effort::default();
     // Within the pool from here on: nothing has to be handed over between threads for every batch of policies.
     let outcome = rayon::scope(|_| search::run(task, observer, switches, &mut effort));
+    let outcome = outcome.map(|mut outcome| {
+        if let Some(front) = outcome.front_mut() {
+            front.differential_privacy = perturbation::guarantee(task.demand, task.schema);
+        }
+        outcome
+    });
     (outcome, effort)
 }
 

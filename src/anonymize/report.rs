@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::certificate::Certificate;
+use super::perturbation::DifferentialPrivacy;
 use super::population::UniquenessEstimates;
 use super::safe_harbor::Indicator;
 use crate::declaration::{Levels, Score, SearchMethod};
@@ -38,6 +39,9 @@ pub struct Front {
     pub recommended: Option<u32>,
     /// Why that one.
     pub recommendation_rule: String,
+    /// What is guaranteed of the rows that it was found on, whatever is made of them; false unless they were perturbed.
+    #[serde(default)]
+    pub differential_privacy: DifferentialPrivacy,
     /// The proof, which is stored and served apart.
     #[serde(skip)]
     #[schema(ignore)]

@@ -5,6 +5,7 @@
 //! This layer is the lowest: it knows no table, no database and no HTTP. Parsing calls up in one place, to compile
 //! hierarchies, because their faults and their level counts belong into the same answer.
 
+mod amount;
 mod attack;
 mod cursor;
 mod dataset;
@@ -16,20 +17,21 @@ mod object;
 mod utility;
 mod words;
 
+pub use amount::Amount;
 pub use attack::{AttackDemand, UndeclaredDemand};
 pub use cursor::{Cursor, take_dataset_id};
 pub use dataset::{
-    AttributeDeclaration, DatasetDeclaration, DateLevel, HierarchyDeclaration, Role, TaxonomyNode,
-    ValueType,
+    AttributeDeclaration, DatasetDeclaration, DateLevel, HierarchyDeclaration, PrivacyLoss, Role,
+    TaxonomyNode, ValueType,
 };
 pub(crate) use date_format::{has_offset, has_time_of_day, seconds_told};
 pub use demand::{
     Aggregate, CLASS_ID, ClassificationDemand, ClusterSettings, Demand, DisclosureMode, Distance,
-    EntropyForm, Epsilon, Identifiers, Lambda, Lambdas, Levels, LossDemand, LossForm,
-    MeasureDemand, MissingSensitive, Objective, Optimizer, PopulationDemand, Preset, PrivacyModel,
-    ROW_TOKEN, Recoding, Recommend, Reference, ReleaseChoice, ReleaseDemand, ReportedMeasure,
-    Representation, RowOrder, Score, Search, SearchMethod, SeriesDemand, SeriesGuard, SeriesMode,
-    SeriesRecoding, SuppressedRows,
+    EntropyForm, Epsilon, Identifiers, Lambda, Lambdas, Levels, LocalPerturbation, LossDemand,
+    LossForm, MeasureDemand, MissingSensitive, Objective, Optimizer, Perturbation,
+    PopulationDemand, Preset, PrivacyModel, ROW_TOKEN, Recoding, Recommend, Reference,
+    ReleaseChoice, ReleaseDemand, ReportedMeasure, Representation, RowOrder, Score, Search,
+    SearchMethod, SeriesDemand, SeriesGuard, SeriesMode, SeriesRecoding, SuppressedRows,
 };
 pub use growth::GrowthDemand;
 pub use number::Fraction;

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::App;
+use super::budget::BudgetView;
 use super::extract::{Id, Posted};
 use super::failures::{ReadFailures, WriteFailures};
 use super::once::{Answered, answer};
@@ -40,6 +41,8 @@ pub(super) struct DatasetView {
     subjects: u64,
     /// Batches; also the sequence of the last one.
     batches: u32,
+    /// What perturbed jobs may spend of privacy, have spent and still can.
+    privacy_budget: BudgetView,
     /// Number of full-domain policies, in decimal.
     #[schema(example = "32")]
     search_space: String,
@@ -133,6 +136,7 @@ impl DatasetView {
             rows: dataset.rows,
             subjects: dataset.subjects,
             batches: dataset.batches,
+            privacy_budget: BudgetView::of(dataset),
             search_space: search_space(&schema.level_counts()),
             warnings: implicit_hierarchies(declaration),
             created_at: dataset.created_at,

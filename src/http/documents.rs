@@ -20,8 +20,8 @@ use super::failures::COMPONENT;
 use super::problem::{MEDIA_TYPE, ProblemBody};
 use crate::declaration::{
     AttributeDeclaration, ClassificationDemand, Epsilon, Identifiers, Levels, LossDemand,
-    Objective, PopulationDemand, PrivacyModel, Recoding, Recommend, ReleaseChoice, ReportedMeasure,
-    Role, RowOrder, SearchMethod, SeriesDemand, SuppressedRows,
+    Objective, Perturbation, PopulationDemand, PrivacyLoss, PrivacyModel, Recoding, Recommend,
+    ReleaseChoice, ReportedMeasure, Role, RowOrder, SearchMethod, SeriesDemand, SuppressedRows,
 };
 use crate::fault::Fault;
 use crate::job::Partition;
@@ -70,6 +70,8 @@ pub(super) struct SearchDemands {
     recommend: Option<Recommend>,
     /// Release the recommended solution at once.
     release: Option<ReleaseChoice>,
+    /// What chance does to the rows before anything else; absent: nothing.
+    perturbation: Option<Perturbation>,
 }
 
 /// A search and its settings; settings that the method does not use are refused.
@@ -176,6 +178,8 @@ pub(super) struct AnonymizeTask {
     attributes: Vec<AttributeDeclaration>,
     /// Role of columns that name none.
     default_role: Option<Role>,
+    /// What perturbed jobs may spend of privacy, all together.
+    privacy_budget: Option<PrivacyLoss>,
     #[serde(flatten)]
     demands: SearchDemands,
     /// How the `data` part is written, where its `Content-Type` does not say.

@@ -7,6 +7,7 @@ mod anonymize;
 mod attacks;
 mod batches;
 mod body;
+mod budget;
 mod changes;
 mod datasets;
 mod deletions;
@@ -81,6 +82,7 @@ fn brief() -> OpenApiRouter<App> {
         .routes(routes!(operations::metrics))
         .routes(routes!(datasets::create_dataset, datasets::list_datasets))
         .routes(routes!(datasets::read_dataset, datasets::delete_dataset))
+        .routes(routes!(budget::read_budget))
         .routes(routes!(
             hierarchies::preview_hierarchy,
             hierarchies::replace_hierarchy

@@ -252,6 +252,14 @@ impl From<store::Error> for Problem {
                 Code::BacklogFull,
                 format!("{queued} jobs are queued; try again later"),
             ),
+            Error::BudgetExceeded { left } => {
+                let detail = format!(
+                    "the dataset's privacy budget has epsilon {} and delta {} left, which is less than the job would spend",
+                    left.epsilon, left.delta
+                );
+                let code = FaultCode::PrivacyBudgetExceeded;
+                Self::fault(Fault::at("/perturbation", code, detail))
+            }
             Error::JobFinished => Self::new(
                 Code::JobFinished,
                 "the job has ended; there is nothing to cancel",

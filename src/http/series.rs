@@ -229,6 +229,7 @@ fn faults_of_shape(body: &Value, first: Fault) -> Problem {
         name: String::new(),
         attributes: Vec::new(),
         default_role: None,
+        privacy_budget: None,
     };
     let mut faults = vec![first];
     if body.is_object() {

@@ -11,8 +11,8 @@ use super::problem::Problem;
 use crate::anonymize::report::Reason;
 use crate::anonymize::{empty_front, impossible, search_space};
 use crate::declaration::{
-    AttributeDeclaration, DatasetDeclaration, Demand, PopulationDemand, PrivacyModel, Recoding,
-    Role, SearchMethod,
+    AttributeDeclaration, DatasetDeclaration, Demand, Perturbation, PopulationDemand, PrivacyModel,
+    Recoding, Role, SearchMethod,
 };
 use crate::fault::{Fault, FaultCode};
 use crate::ingest::Warning;
@@ -33,6 +33,9 @@ pub(super) async fn prepare(
         return Err(Problem::fault(fault));
     }
     if let Some(fault) = too_small_a_population(dataset, demand.risk) {
+        return Err(Problem::fault(fault));
+    }
+    if let Some(fault) = several_rows_in_sample(dataset, &demand) {
         return Err(Problem::fault(fault));
     }
     let populations = pinned(app, dataset, &demand.privacy, demand.risk).await?;
@@ -74,6 +77,29 @@ pub(super) async fn prepare(
     })
 }
 
+/// Rows are drawn one by one: a person of several rows would lose as many times what is promised.
+fn several_rows_in_sample(dataset: &Dataset, demand: &Demand) -> Option<Fault> {
+    let is_sample = matches!(demand.perturbation, Some(Perturbation::SafePub { .. }));
+    (is_sample && has_several_rows(dataset)).then(|| {
+        let detail = "subjects have several rows; `safepub` protects one row of each";
+        Fault::at("/perturbation", FaultCode::NotSupported, detail)
+    })
+}
+
+/// Whether some declared subject has more than one row.
+fn has_several_rows(dataset: &Dataset) -> bool {
+    let mut attributes = dataset.declaration.attributes.iter();
+    attributes.any(|attribute| attribute.subject) && dataset.subjects < dataset.rows
+}
+
+/// Whether cells of an attribute are answered at random: then what is known of the rows' cells is not of the answers.
+fn is_perturbed(demand: &Demand, name: &str) -> bool {
+    match &demand.perturbation {
+        Some(Perturbation::Local { attributes }) => attributes.contains_key(name),
+        Some(Perturbation::SafePub { .. }) | None => false,
+    }
+}
+
 /// A population that has fewer members than the dataset has subjects.
 pub(super) fn too_small_a_population(
     dataset: &Dataset,
@@ -94,7 +120,9 @@ fn cannot_be_met(dataset: &Dataset, demand: &Demand) -> Option<Reason> {
     let distinct_values: BTreeMap<String, u64> = attributes
         .iter()
         .zip(&dataset.distinct_values)
-        .filter(|(attribute, _)| attribute.role == Role::Sensitive)
+        .filter(|(attribute, _)| {
+            attribute.role == Role::Sensitive && !is_perturbed(demand, &attribute.name)
+        })
         .map(|(attribute, &distinct)| (attribute.name.clone(), distinct))
         .collect();
     let subjects = has_subject.then_some(dataset.subjects);
@@ -152,9 +180,15 @@ fn warnings(dataset: &Dataset, demand: &Demand, populations: &[Named]) -> Vec<Wa
         let detail = "no subject column is declared: every row is taken for a person of its own";
         warnings.push(warning("rows_are_subjects", None, detail));
     }
+    if demand.perturbation.is_some() && has_several_rows(dataset) {
+        let detail = "epsilon is per row: a subject of several rows loses as many times of it";
+        warnings.push(warning("loss_is_per_row", None, detail));
+    }
     for (attribute, &distinct) in declaration.attributes.iter().zip(&dataset.distinct_values) {
         let name = Some(attribute.name.as_str());
-        if attribute.role == Role::QuasiIdentifying && distinct == dataset.rows && distinct > 1 {
+        let is_unique = distinct == dataset.rows && distinct > 1;
+        let is_perturbed = is_perturbed(demand, &attribute.name);
+        if attribute.role == Role::QuasiIdentifying && is_unique && !is_perturbed {
             warnings.push(warning(
                 "unique_quasi_identifier",
                 name,
@@ -201,6 +235,7 @@ pub(super) fn faults_of_shape(fields: &Map<String, Value>) -> Vec<Fault> {
         name: String::new(),
         attributes: Vec::new(),
         default_role: None,
+        privacy_budget: None,
     };
     let shape = |fault: &Fault| {
         matches!(

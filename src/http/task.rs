@@ -31,7 +31,7 @@ impl Task {
             return Err(Problem::fault(Fault::at("", FaultCode::WrongType, detail)));
         };
         let mut dataset = Map::new();
-        for field in ["name", "attributes", "default_role"] {
+        for field in ["name", "attributes", "default_role", "privacy_budget"] {
             dataset.extend(
                 demands
                     .shift_remove(field)

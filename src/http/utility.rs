@@ -19,7 +19,8 @@ use super::problem::Problem;
 use super::query::Query;
 use crate::anonymize::downstream::evaluate::Spread;
 use crate::anonymize::downstream::report::{UtilityReport, UtilityResult};
-use crate::declaration::{FeatureSet, ModelKind, UtilityDemand};
+use crate::declaration::{FeatureSet, ModelKind, Perturbation, UtilityDemand};
+use crate::fault::{Fault, FaultCode};
 use crate::form::Form;
 use crate::job::JobSpec;
 use crate::store::{self, NewJob};
@@ -80,9 +81,21 @@ pub(super) async fn submit_utility(
 ) -> Result<Answered, Problem> {
     let store = &app.services.store;
     let front = store.front(job_id).await?;
-    let JobSpec::Search { declaration, .. } = &front.spec else {
+    let JobSpec::Search {
+        declaration,
+        demand: searched,
+        ..
+    } = &front.spec
+    else {
         return Err(store::Error::FrontNotReady.into());
     };
+    let perturbation = searched.perturbation.as_ref();
+    if !perturbation.is_none_or(Perturbation::is_truthful) {
+        let detail =
+            "models are tested on true rows, and cells of this search were answered at random";
+        let fault = Fault::at("", FaultCode::NotSupported, detail);
+        return Err(Problem::fault(fault));
+    }
     let demand = UtilityDemand::parse(&posted.body, declaration).map_err(Problem::faults)?;
     let mut solutions = front.front.solutions.iter();
     if !solutions.any(|solution| solution.solution_id == demand.solution_id) {

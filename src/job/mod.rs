@@ -11,7 +11,9 @@ use uuid::Uuid;
 
 use crate::anonymize::report::Reason;
 use crate::anonymize::series::Counts;
-use crate::declaration::{DatasetDeclaration, Demand, SeriesDemand, UtilityDemand};
+use crate::declaration::{
+    DatasetDeclaration, Demand, Perturbation, PrivacyLoss, SeriesDemand, UtilityDemand,
+};
 use crate::ingest::Warning;
 pub use reader::{Partition, Reader};
 pub use record::{BatchRecord, Invariance, ReleaseConfiguration, ReleaseRecord, SeriesPlace};
@@ -33,6 +35,8 @@ pub struct Dataset {
     pub batches: u32,
     /// Distinct non-missing values per attribute (0 for identifying and insensitive ones), by attribute position.
     pub distinct_values: Vec<u64>,
+    /// What its jobs have spent of its privacy budget.
+    pub spent: PrivacyLoss,
     /// When declared.
     pub created_at: DateTime<Utc>,
     /// When a batch or a hierarchy last changed it.
@@ -126,6 +130,15 @@ impl JobSpec {
             Self::Search { .. } => "search",
             Self::SeriesUpdate { .. } => "series_update",
             Self::Utility { .. } => "utility",
+        }
+    }
+
+    /// What it loses of privacy, if it perturbs rows.
+    #[must_use]
+    pub fn loss(&self) -> Option<PrivacyLoss> {
+        match self {
+            Self::Search { demand, .. } => demand.perturbation.as_ref().map(Perturbation::loss),
+            Self::SeriesUpdate { .. } | Self::Utility { .. } => None,
         }
     }
 

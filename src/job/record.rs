@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::anonymize::perturbation::DifferentialPrivacy;
 use crate::anonymize::report::{Privacy, RecodingReport, Risk};
 use crate::anonymize::verify::Verification;
 use crate::declaration::{Demand, Identifiers, ReleaseDemand, SeriesDemand};
@@ -64,7 +65,10 @@ pub struct ReleaseRecord {
     /// Whether tokens join its rows with those of other releases: of every linked release for the recipient, or of the series.
     #[serde(default)]
     pub linkage: bool,
-    /// Whether every row of the data is one of the input; false where there are counterfeits.
+    /// What is guaranteed of the rows; false unless they were perturbed.
+    #[serde(default)]
+    pub differential_privacy: DifferentialPrivacy,
+    /// Whether every row of the data is one of the input; false where there are counterfeits or perturbed cells.
     #[serde(default = "yes")]
     pub truthful: bool,
     /// Of an m-invariant series: its counterfeits; null otherwise.

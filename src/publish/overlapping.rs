@@ -66,6 +66,7 @@ pub(super) async fn others(
         }
         let last = record.batches.iter().map(|batch| batch.sequence).max();
         let is_of_same_rows = last == Some(through_batch) && record.rows_in == rows;
+        let is_of_same_rows = is_of_same_rows && plan.sees_rows_of(&record);
         if is_of_same_rows && !seen.insert(recoded(record.job_id, &record.recoding)) {
             continue;
         }
@@ -138,6 +139,18 @@ fn least(model: &PrivacyModel) -> u64 {
 }
 
 impl Plan {
+    /// Whether a release was made of the same cells: perturbed ones are those of one job alone.
+    fn sees_rows_of(&self, record: &ReleaseRecord) -> bool {
+        let ReleaseConfiguration::Solution { demand, .. } = &record.configuration else {
+            return false;
+        };
+        match (&self.demand.perturbation, &demand.perturbation) {
+            (None, None) => true,
+            (Some(_), Some(_)) => record.job_id == self.release.job_id,
+            _ => false,
+        }
+    }
+
     /// Combines this release with earlier ones; warns where groups can be told apart that are smaller than asked.
     pub(super) fn overlap(
         &self,

@@ -10,6 +10,7 @@ use super::seed;
 use super::update::{Error, note};
 use crate::anonymize::Observer;
 use crate::anonymize::invariance::{self, InvariantStep, ReleasedClass};
+use crate::anonymize::perturbation::DifferentialPrivacy;
 use crate::anonymize::report::{Reason, RecodingReport};
 use crate::anonymize::series::{Counts, NodeKey, SeriesRow, State};
 use crate::anonymize::table::{Block, BlockBuilder, Schema};
@@ -281,6 +282,7 @@ fn record(
         identifiers: Identifiers::Omit,
         recipient: None,
         linkage: false,
+        differential_privacy: DifferentialPrivacy::default(),
         truthful: false,
         invariance: Some(invariance),
         warnings: Vec::new(),

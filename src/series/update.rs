@@ -9,6 +9,7 @@ use super::first::first_cuts;
 use super::invariant;
 use super::logged::{retired, rows_of};
 use super::seed;
+use crate::anonymize::perturbation::DifferentialPrivacy;
 use crate::anonymize::report::{Reason, RecodingReport};
 use crate::anonymize::series::{self, Rules, Settings, State, Step};
 use crate::anonymize::table::Schema;
@@ -265,6 +266,7 @@ fn record(
         identifiers: Identifiers::Omit,
         recipient: None,
         linkage: series.demand.row_linkage,
+        differential_privacy: DifferentialPrivacy::default(),
         truthful: true,
         invariance: None,
         warnings: Vec::new(),

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::page::{List, Place};
 use super::statement::{Statement, count, json, small_count, statement};
-use super::{Error, Store, commit, once};
+use super::{Error, Store, budget, commit, once};
 use crate::anonymize::table::{Attribute, Schema};
 use crate::declaration::DatasetDeclaration;
 use crate::job::{Answer, Dataset, Once, Page, PageRequest};
@@ -38,6 +38,8 @@ struct DatasetRow {
     updated_at: DateTime<Utc>,
     distinct_values: Option<Vec<i64>>,
     hierarchy_digests: Option<Vec<Option<Vec<u8>>>>,
+    spent_epsilon: String,
+    spent_delta: String,
 }
 
 impl From<DatasetRow> for Dataset {
@@ -55,6 +57,7 @@ impl From<DatasetRow> for Dataset {
             subjects: count(row.subjects),
             batches: small_count(row.batches),
             distinct_values: distinct_values.into_iter().map(count).collect(),
+            spent: budget::loss(&row.spent_epsilon, &row.spent_delta),
             created_at: row.created_at,
             updated_at: row.updated_at,
         }

@@ -1,5 +1,7 @@
 //! What the store refuses, and what breaks below it.
 
+use crate::declaration::PrivacyLoss;
+
 /// See the variants; `http` maps each to one problem.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -26,6 +28,12 @@ pub enum Error {
     BacklogFull {
         /// How many.
         queued: u64,
+    },
+    /// The job would spend more than is left of the dataset's budget.
+    #[error("the privacy budget leaves epsilon {} and delta {}", left.epsilon, left.delta)]
+    BudgetExceeded {
+        /// What is left.
+        left: PrivacyLoss,
     },
     /// The job ended before.
     #[error("the job has ended")]

@@ -14,7 +14,7 @@ use super::page::{List, Place};
 use super::statement::{
     Statement, count, database_error, json, small_count, small_stored, statement,
 };
-use super::{Error, NewJob, Store, commit, datasets, fronts, once};
+use super::{Error, NewJob, Store, budget, commit, datasets, fronts, once};
 use crate::anonymize::report::Reason;
 use crate::ingest::Warning;
 use crate::job::{
@@ -155,7 +155,8 @@ impl Store {
     /// Queues a job, or stores it as ended, if infeasible (that takes no place in the backlog).
     ///
     /// # Errors
-    /// [`Error::BacklogFull`], [`Error::NotFound`] without the dataset, [`Error::KeyReused`]; the database's.
+    /// [`Error::BacklogFull`], [`Error::BudgetExceeded`], [`Error::NotFound`] without the dataset, [`Error::KeyReused`]; the
+    /// database's.
     pub async fn submit_job(
         &self,
         job: &NewJob,
@@ -166,13 +167,20 @@ impl Store {
         if let Some(earlier) = once::take(&mut transaction, once).await? {
             return Ok(earlier);
         }
-        if !datasets::hold(&mut transaction, job.dataset_id).await? {
+        // Nothing is drawn for a job that is known to be infeasible, so it spends nothing.
+        let loss = job.spec.loss().filter(|_| job.infeasible.is_none());
+        if let Some(loss) = loss {
+            budget::check(&mut transaction, job.dataset_id, loss).await?;
+        } else if !datasets::hold(&mut transaction, job.dataset_id).await? {
             return Err(Error::NotFound("dataset"));
         }
         if job.infeasible.is_none() {
             check_backlog(&mut transaction, job.max_queued).await?;
         }
         let job_id = insert(&mut transaction, job).await?;
+        if let Some(loss) = loss {
+            budget::spend(&mut transaction, job.dataset_id, job_id, loss).await?;
+        }
         if let Some((_, front)) = &job.infeasible {
             fronts::insert(&mut transaction, job_id, front).await?;
         }

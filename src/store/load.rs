@@ -31,19 +31,19 @@ impl Store {
         schema: &Schema,
         through_batch: u32,
     ) -> Result<Table, Error> {
-        self.load_columns(dataset_id, schema, through_batch, &[])
-            .await
+        let loaded = self.load_columns(dataset_id, schema, through_batch, &[]);
+        Ok(loaded.await?.0)
     }
 
     /// As [`Store::load_table`], with identifying attributes at these positions: opens the identity partition if there
-    /// are any.
-    async fn load_columns(
+    /// are any. Also tells which rows of which batches they are.
+    pub(super) async fn load_columns(
         &self,
         dataset_id: Uuid,
         schema: &Schema,
         through_batch: u32,
         identifiers: &[usize],
-    ) -> Result<Table, Error> {
+    ) -> Result<(Table, Vec<HeldRows>), Error> {
         let layout = layout(schema);
         let mut partitions = vec![self.quasi(dataset_id, &layout).await?];
         if !layout.auxiliary.is_empty() {
@@ -61,7 +61,7 @@ impl Store {
             .await
     }
 
-    /// Loads the rows of a job's input, and the populations that it is compared with: their quasi-identifiers only.
+    /// Loads rows as they are, and the populations that they are compared with: their quasi-identifiers only.
     ///
     /// # Errors
     /// As [`Store::load_table`]; [`Error::NotFound`] of a `population`; [`Error::Form`] if one lacks a column.
@@ -72,25 +72,18 @@ impl Store {
         through_batch: u32,
         populations: &[PinnedPopulation],
     ) -> Result<Table, Error> {
-        self.load_identified_input(dataset_id, schema, through_batch, populations, &[])
-            .await
+        let mut table = self.load_table(dataset_id, schema, through_batch).await?;
+        self.add_populations(&mut table, schema, populations)
+            .await?;
+        Ok(table)
     }
 
-    /// As [`Store::load_input`], with the identifying attributes at these positions as they are, to be replaced by tokens;
-    /// without any the identity partition stays closed.
-    ///
-    /// # Errors
-    /// As [`Store::load_input`].
-    pub async fn load_identified_input(
+    pub(super) async fn add_populations(
         &self,
-        dataset_id: Uuid,
+        table: &mut Table,
         schema: &Schema,
-        through_batch: u32,
         populations: &[PinnedPopulation],
-        identifiers: &[usize],
-    ) -> Result<Table, Error> {
-        let table = self.load_columns(dataset_id, schema, through_batch, identifiers);
-        let mut table = table.await?;
+    ) -> Result<(), Error> {
         for pinned in populations {
             let population = self.load_population(pinned, schema).await;
             table
@@ -100,7 +93,7 @@ impl Store {
                     error => error,
                 })?);
         }
-        Ok(table)
+        Ok(())
     }
 
     async fn load_population(
@@ -122,7 +115,7 @@ impl Store {
             .collect();
         let partitions = [self.quasi(dataset_id, &layout(&own)).await?];
         let wanted = (wanted, own.subject().is_some());
-        let table = self
+        let (table, _) = self
             .fill(&wanted, dataset_id, &partitions, pinned.through_batch)
             .await?;
         Population::new(dataset_id, table, &own, schema)
@@ -136,16 +129,16 @@ impl Store {
         dataset_id: Uuid,
         partitions: &[Partition],
         through_batch: u32,
-    ) -> Result<Table, Error> {
+    ) -> Result<(Table, Vec<HeldRows>), Error> {
         loop {
             let before = self.deletions_so_far(dataset_id).await?;
             let table = Table::with_columns(&wanted.0, wanted.1);
-            let table = self
+            let filled = self
                 .fill_once(table, dataset_id, partitions, through_batch)
                 .await?;
             // A deletion in between may have left rows of which some cells were read and some not.
             if before == self.deletions_so_far(dataset_id).await? {
-                return Ok(table);
+                return Ok(filled);
             }
         }
     }
@@ -156,7 +149,8 @@ impl Store {
         dataset_id: Uuid,
         partitions: &[Partition],
         through_batch: u32,
-    ) -> Result<Table, Error> {
+    ) -> Result<(Table, Vec<HeldRows>), Error> {
+        let mut held = Vec::new();
         for batch in self.complete_batches(dataset_id, through_batch).await? {
             let sequence = small_count(batch.sequence);
             let erased: Arc<[u64]> = self.erased_rows(dataset_id, sequence).await?.into();
@@ -173,8 +167,13 @@ impl Store {
                     "a batch whose columns are not of one length".to_owned(),
                 ));
             }
+            held.push(HeldRows {
+                batch: sequence,
+                rows: count(batch.rows),
+                erased,
+            });
         }
-        Ok(table)
+        Ok((table, held))
     }
 
     /// Distinct non-missing values of one attribute over all batches, in order of first appearance: to check a new
@@ -315,6 +314,17 @@ impl Store {
         // A dataset can be deleted while it is read.
         payload.ok_or(Error::NotFound("dataset"))
     }
+}
+
+/// Rows of a batch that are still there.
+#[derive(Debug, Clone)]
+pub(super) struct HeldRows {
+    /// Sequence of the batch.
+    pub(super) batch: u32,
+    /// Rows that it came with.
+    pub(super) rows: u64,
+    /// Places of those that were erased, ascending.
+    pub(super) erased: Arc<[u64]>,
 }
 
 /// A partition being read.

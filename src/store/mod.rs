@@ -8,6 +8,7 @@
 //! series, job or staging. Whoever inserts rows that refer to a dataset holds the dataset first.
 
 mod batches;
+mod budget;
 mod chunk;
 mod datasets;
 mod deletions;
@@ -28,6 +29,7 @@ mod partition;
 mod readers;
 mod releases;
 mod reports;
+mod searched;
 mod series;
 mod series_codec;
 mod series_index;
@@ -51,11 +53,13 @@ use crate::anonymize::report::{Front, Reason};
 use crate::ingest::Warning;
 use crate::job::{JobFailure, JobOutcome, JobSpec};
 use crate::vault::Vault;
+pub use budget::JobLoss;
 pub use deletions::Selection;
 pub use erasure::without as without_erased;
 pub use error::Error;
 pub use readers::{SealedPart, open_chunk, partition_columns};
 pub use releases::ReleaseDraft;
+pub use searched::SearchedRows;
 pub use series_index::PgIndex;
 pub use series_invariant::{InvariantAnswer, InvariantInput};
 pub use series_log::{SeriesRelease, SeriesVersion};

@@ -18,6 +18,7 @@ pub(super) enum List {
     Jobs = 2,
     Releases = 3,
     Series = 4,
+    PrivacyLosses = 5,
 }
 
 /// A page to be read.

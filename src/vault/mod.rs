@@ -7,6 +7,7 @@
 
 mod identifier;
 mod key_file;
+mod noise;
 mod place;
 mod reader;
 mod token;
@@ -23,6 +24,7 @@ use uuid::Uuid;
 use zeroize::Zeroizing;
 
 pub use identifier::{IdentifierKey, TokenScope};
+pub use noise::NoiseKey;
 pub use place::{FrontPlace, Place, Purpose, SeriesPart, SeriesPlace};
 pub use reader::{Grant, ReaderPrivateKey, ReaderPublicKey};
 

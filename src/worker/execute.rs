@@ -16,7 +16,7 @@ use crate::declaration::{
 };
 use crate::job::{Job, JobOutcome, JobSpec, JobState, Lease, ReleaseRecord};
 use crate::publish::publish;
-use crate::store::{self, Finish, ReleaseDraft, StoredFront};
+use crate::store::{self, Finish, ReleaseDraft, SearchedRows, StoredFront};
 use crate::telemetry::chain;
 
 /// Counted where the result was discarded.
@@ -128,7 +128,15 @@ async fn search(context: &Context, lease: &Lease, watch: &Arc<Watch>) -> Result<
         .map_err(|_| Failed::internal("the stored declaration does not compile", false))?;
     let table = context
         .store
-        .load_input(lease.dataset_id, &schema, *through_batch, populations)
+        .load_searched(&SearchedRows {
+            job_id: lease.job_id,
+            dataset_id: lease.dataset_id,
+            schema: &schema,
+            demand,
+            through_batch: *through_batch,
+            populations,
+            identifiers: &[],
+        })
         .await
         .map_err(Failed::from_store)?;
     watch.phase(0, 0.0, "searching");

@@ -11,7 +11,8 @@ use crate::anonymize::release::Recipe;
 use crate::anonymize::table::Schema;
 use crate::declaration::{RowOrder, SuppressedRows};
 use crate::job::{JobSpec, Lease};
-use crate::{publish, store};
+use crate::publish;
+use crate::store::{self, SearchedRows};
 
 /// Loads the rows that the solution was found on, trains and tests.
 pub(super) async fn attempt(context: &Context, lease: &Lease, watch: &Arc<Watch>) -> Ended {
@@ -56,7 +57,15 @@ async fn measure(context: &Context, lease: &Lease, watch: &Arc<Watch>) -> Result
         .map_err(|_| Failed::internal("the stored declaration does not compile", false))?;
     let table = context
         .store
-        .load_input(lease.dataset_id, &schema, through_batch, &populations)
+        .load_searched(&SearchedRows {
+            job_id: *job_id,
+            dataset_id: lease.dataset_id,
+            schema: &schema,
+            demand: &searched,
+            through_batch,
+            populations: &populations,
+            identifiers: &[],
+        })
         .await
         .map_err(Failed::from_store)?;
     let is_changed = table.rows as u64 != solution.released_rows + solution.suppressed_rows;

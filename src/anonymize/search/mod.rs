@@ -29,6 +29,7 @@ use super::classes::{ClassTable, Scratch};
 use super::clusters;
 use super::figures::Figures;
 use super::measure::levels_by_name;
+use super::perturbation::DifferentialPrivacy;
 use super::policy::search_space;
 use super::privacy::{Criteria, impossible};
 use super::report::{Front, Knee, Reason, RecodingReport, SearchReport, Solution};
@@ -70,6 +71,7 @@ pub fn empty_front(demand: &Demand, schema: &Schema, rows: u64, subjects: u64) -
         knee: Knee::Undefined,
         recommended: None,
         recommendation_rule: recommendation_rule(&demand.objectives),
+        differential_privacy: DifferentialPrivacy::default(),
         certificate: None,
         partitions: Vec::new(),
     }

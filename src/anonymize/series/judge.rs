@@ -94,6 +94,7 @@ impl Judge {
             name: "groups".to_owned(),
             attributes: declared,
             default_role: None,
+            privacy_budget: None,
         };
         let schema = Schema::compile(&declaration)
             .expect("hierarchies that compiled once compile again, and the group has none");

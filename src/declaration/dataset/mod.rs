@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 use utoipa::ToSchema;
 
+use super::Amount;
 use crate::anonymize::safe_harbor::{Zip3List, Zip3Width};
 use crate::fault::Fault;
 
@@ -20,6 +21,21 @@ pub struct DatasetDeclaration {
     /// Role of attributes that name none and of uploaded columns that are not declared; absent: both are refused.
     #[serde(default)]
     pub default_role: Option<Role>,
+    /// What perturbed jobs may spend, all together, as long as the dataset is there; absent: it is counted and not limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub privacy_budget: Option<PrivacyLoss>,
+}
+
+/// A loss of privacy: what a job spends, what all have spent, or a budget that they must not exceed. Losses add up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+pub struct PrivacyLoss {
+    /// 0 to 1000000.
+    #[schema(value_type = f64)]
+    pub epsilon: Amount,
+    /// 0 to 1; 0 if absent.
+    #[serde(default)]
+    #[schema(value_type = f64, required = false)]
+    pub delta: Amount,
 }
 
 /// One column.
@@ -173,6 +189,17 @@ pub enum HierarchyDeclaration {
         #[serde(default)]
         children: Vec<TaxonomyNode>,
     },
+}
+
+impl PrivacyLoss {
+    /// What is left of it after another; 0 where that is more.
+    #[must_use]
+    pub fn less(self, other: Self) -> Self {
+        Self {
+            epsilon: self.epsilon.less(other.epsilon),
+            delta: self.delta.less(other.delta),
+        }
+    }
 }
 
 /// A calendar level.

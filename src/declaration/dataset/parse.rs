@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
-use super::{AttributeDeclaration, DatasetDeclaration, Role, ValueType, hierarchy};
+use super::{AttributeDeclaration, DatasetDeclaration, PrivacyLoss, Role, ValueType, hierarchy};
 use crate::anonymize::hierarchy::Hierarchy;
+use crate::declaration::Amount;
+use crate::declaration::amount::AmountRange;
 use crate::declaration::cursor::Cursor;
 use crate::declaration::date_format;
 use crate::declaration::object::Object;
@@ -32,7 +34,7 @@ const TYPES: Words<ValueType> = Words {
     planned: &[],
 };
 
-const DATASET_FIELDS: &[&str] = &["name", "attributes", "default_role"];
+const DATASET_FIELDS: &[&str] = &["name", "attributes", "default_role", "privacy_budget"];
 
 const ATTRIBUTE_FIELDS: &[&str] = &[
     "name",
@@ -67,14 +69,35 @@ pub(super) fn dataset(body: &Value) -> Result<DatasetDeclaration, Vec<Fault>> {
         is_declared: has_default,
     };
     let attributes = attributes(&object, defaults, &mut faults);
+    let privacy_budget = object
+        .optional("privacy_budget")
+        .and_then(|cursor| privacy_budget(&cursor, &mut faults));
     let declaration = name
         .zip(attributes)
         .map(|(name, attributes)| DatasetDeclaration {
             name,
             attributes,
             default_role,
+            privacy_budget,
         });
     faults.finish(declaration)
+}
+
+fn privacy_budget(cursor: &Cursor<'_>, faults: &mut Faults) -> Option<PrivacyLoss> {
+    let object = cursor.object(faults)?;
+    object.only(&["epsilon", "delta"], faults);
+    let epsilon = object
+        .required("epsilon", faults)
+        .and_then(|cursor| AmountRange::BUDGET_EPSILON.read(&cursor, faults));
+    let delta = object
+        .optional("delta")
+        .map_or(Some(Amount::ZERO), |cursor| {
+            AmountRange::BUDGET_DELTA.read(&cursor, faults)
+        });
+    Some(PrivacyLoss {
+        epsilon: epsilon?,
+        delta: delta?,
+    })
 }
 
 fn name(cursor: &Cursor<'_>, faults: &mut Faults) -> Option<String> {

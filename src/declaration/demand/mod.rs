@@ -8,6 +8,7 @@ mod model;
 mod models;
 mod objective;
 mod parse;
+mod perturbation;
 mod preset;
 mod privacy;
 mod release;
@@ -30,6 +31,7 @@ use super::Fraction;
 use crate::fault::Fault;
 pub use invariance::CLASS_ID;
 pub use model::{DisclosureMode, Distance, MissingSensitive, PrivacyModel, Reference};
+pub use perturbation::{LocalPerturbation, Perturbation};
 pub use preset::Preset;
 pub use series::{ROW_TOKEN, SeriesDemand, SeriesGuard, SeriesMode, SeriesRecoding};
 
@@ -86,6 +88,9 @@ pub struct Demand {
     /// What a release of classes is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<Preset>,
+    /// What chance does to the rows before anything else; absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub perturbation: Option<Perturbation>,
 }
 
 /// How values are recoded.

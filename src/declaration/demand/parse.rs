@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::privacy::{binding_models, models};
 use super::{
     Demand, MeasureDemand, Objective, PopulationDemand, PrivacyModel, Recoding, ReleaseChoice,
-    clusters, measures, preset, search,
+    clusters, measures, perturbation, preset, search,
 };
 use crate::declaration::cursor::Cursor;
 use crate::declaration::words::Words;
@@ -32,6 +32,7 @@ const DEMAND_FIELDS: &[&str] = &[
     "release",
     "representation",
     "preset",
+    "perturbation",
 ];
 
 /// Years of data, in which ages are reckoned.
@@ -82,9 +83,11 @@ fn refuse_populations(
 fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) -> Option<Demand> {
     let object = Cursor::root(body).object(faults)?;
     object.only(DEMAND_FIELDS, faults);
+    let has_own_models = object.optional("preset").is_some() || perturbation::is_sample(&object);
     let privacy = match object.optional("privacy") {
-        // A preset names models of its own, and adds its k to others, so these need not bound the size of a class.
-        None if object.optional("preset").is_some() => None,
+        // A preset and a sample name models of their own.
+        None if has_own_models => None,
+        // A preset adds its k to others, so these need not bound the size of a class.
         Some(cursor) if object.optional("preset").is_some() => models(&cursor, dataset, faults),
         _ => object
             .required("privacy", faults)
@@ -101,9 +104,14 @@ fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) ->
     let kind = recoding.unwrap_or_default();
     let mut search = search::search(&object, kind, dataset, faults);
     let preset = preset::preset(&object, kind, faults);
-    let mut privacy = privacy.or_else(|| match object.optional("privacy") {
+    let privacy = privacy.or_else(|| match object.optional("privacy") {
         None => preset.map(|_| Vec::new()),
         Some(_) => None,
+    });
+    let perturbation = perturbation::perturbation(&object, faults);
+    let mut privacy = privacy.or_else(|| match (object.optional("privacy"), &perturbation) {
+        (None, Some(perturbation)) => perturbation::usual_privacy(perturbation, dataset),
+        _ => None,
     });
     if let (Some(preset), Some(search), Some(privacy)) = (preset, &mut search, &mut privacy) {
         let method = search.method_for_classes(kind);
@@ -133,6 +141,16 @@ fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) ->
     let classification = measures::classification(&object, faults);
     let risk = object.optional("risk");
     let risk = risk.map(|cursor| measures::population(&cursor, faults));
+    if let Some(perturbation) = &perturbation {
+        let beside = perturbation::Beside {
+            privacy: privacy.as_deref(),
+            recoding,
+            method: search.as_ref().map(|search| search.method),
+            suppression_limit,
+            risk: risk.flatten(),
+        };
+        perturbation::refuse_unfit(perturbation, &beside, dataset, faults);
+    }
     if kind.has_classes() {
         clusters::refuse_unfit(&object, dataset, objectives.as_deref(), faults);
     }
@@ -159,6 +177,7 @@ fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) ->
         release: release.map_or(Some(None), |choice| choice.map(Some))?,
         representation,
         preset,
+        perturbation,
     })
 }
 

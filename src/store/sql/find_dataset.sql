@@ -1,7 +1,7 @@
 -- find_dataset: one dataset with its attributes' figures in declared order.
 select
     d.dataset_id, d.declaration, d.rows, d.subjects, d.batches, d.created_at, d.updated_at,
-    a.distinct_values, a.hierarchy_digests
+    a.distinct_values, a.hierarchy_digests, l.epsilon as spent_epsilon, l.delta as spent_delta
 from dataset d
 cross join lateral (
     select
@@ -10,4 +10,9 @@ cross join lateral (
     from attribute
     where dataset_id = d.dataset_id
 ) a
+cross join lateral (
+    select coalesce(sum(epsilon), 0)::text as epsilon, coalesce(sum(delta), 0)::text as delta
+    from privacy_loss
+    where dataset_id = d.dataset_id
+) l
 where d.dataset_id = $1

@@ -1,7 +1,7 @@
 -- list_datasets: a page of datasets, newest first, after the given place.
 select
     d.dataset_id, d.declaration, d.rows, d.subjects, d.batches, d.created_at, d.updated_at,
-    a.distinct_values, a.hierarchy_digests
+    a.distinct_values, a.hierarchy_digests, l.epsilon as spent_epsilon, l.delta as spent_delta
 from dataset d
 cross join lateral (
     select
@@ -10,6 +10,11 @@ cross join lateral (
     from attribute
     where dataset_id = d.dataset_id
 ) a
+cross join lateral (
+    select coalesce(sum(epsilon), 0)::text as epsilon, coalesce(sum(delta), 0)::text as delta
+    from privacy_loss
+    where dataset_id = d.dataset_id
+) l
 where $1::timestamptz is null or (d.created_at, d.dataset_id) < ($1, $2::uuid)
 order by d.created_at desc, d.dataset_id desc
 limit $3

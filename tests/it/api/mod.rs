@@ -4,6 +4,7 @@
 mod anonymize;
 mod attacks;
 mod batches;
+mod budget;
 mod clusters;
 mod datasets;
 mod deletions;
@@ -12,6 +13,7 @@ mod invariance;
 mod jobs;
 mod linkage;
 mod overlap;
+mod perturbation;
 mod pressure;
 mod problems;
 mod readers;
@@ -43,7 +45,7 @@ pub(crate) struct Api {
     pub(crate) router: Router,
     pub(crate) services: Services,
     _stop: DropGuard,
-    _keys: tempfile::TempDir,
+    keys: tempfile::TempDir,
 }
 
 /// An answer, read whole.
@@ -141,7 +143,7 @@ impl Api {
             router: router(services.clone()),
             services,
             _stop: shutdown.drop_guard(),
-            _keys: keys,
+            keys,
         }
     }
 
