@@ -19,9 +19,10 @@ use uuid::Uuid;
 use super::failures::COMPONENT;
 use super::problem::{MEDIA_TYPE, ProblemBody};
 use crate::declaration::{
-    AttributeDeclaration, ClassificationDemand, Epsilon, Identifiers, Levels, LossDemand,
-    Objective, Perturbation, PopulationDemand, PrivacyLoss, PrivacyModel, Recoding, Recommend,
-    ReleaseChoice, ReportedMeasure, Role, RowOrder, SearchMethod, SeriesDemand, SuppressedRows,
+    AttributeDeclaration, ClassificationDemand, ClusterSettings, Epsilon, Identifiers, Levels,
+    LossDemand, Objective, Perturbation, PopulationDemand, Preset, PrivacyLoss, PrivacyModel,
+    Recoding, Recommend, ReleaseChoice, ReportedMeasure, Representation, Role, RowOrder, Score,
+    SearchMethod, SeriesDemand, SuppressedRows,
 };
 use crate::fault::Fault;
 use crate::job::Partition;
@@ -70,6 +71,10 @@ pub(super) struct SearchDemands {
     recommend: Option<Recommend>,
     /// Release the recommended solution at once.
     release: Option<ReleaseChoice>,
+    /// What released rows bear (`local`, `microaggregation`).
+    representation: Option<Representation>,
+    /// What a release of classes is for (`local`, `microaggregation`).
+    preset: Option<Preset>,
     /// What chance does to the rows before anything else; absent: nothing.
     perturbation: Option<Perturbation>,
 }
@@ -96,6 +101,10 @@ pub(super) struct SearchSettings {
     max_seconds: Option<f64>,
     /// The policy of `fixed`.
     levels: Option<Levels>,
+    /// How a step of a search of cuts is scored.
+    score: Option<Score>,
+    #[serde(flatten)]
+    clusters: ClusterSettings,
 }
 
 /// Body of `POST /v1/series`.

@@ -39,7 +39,8 @@ const NAME_CHARACTERS: usize = 200;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SeriesDemand {
     /// At least one model that bounds the size of a class; all must hold in every release, and in what any two releases
-    /// differ by.
+    /// differ by. Absent with `m_invariance`, which names its own.
+    #[schema(required = false)]
     pub privacy: Vec<PrivacyModel>,
     /// Largest share of the rows that the first release may leave out, inclusive.
     #[schema(value_type = f64, required = false, minimum = 0, maximum = 1)]
