@@ -6,6 +6,7 @@ pub mod certificate;
 mod class_sizes;
 pub mod classes;
 pub mod clusters;
+pub mod compare;
 pub mod distribution;
 pub mod downstream;
 mod figures;

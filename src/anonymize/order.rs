@@ -18,11 +18,7 @@ pub(crate) fn ascending(
 ) -> Option<Vec<u32>> {
     match (&attribute.order, attribute.value_type) {
         (Some(order), _) => {
-            let trimmed = |value: &'_ String| {
-                let value = if attribute.trim { value.trim() } else { value };
-                value.to_owned()
-            };
-            let places: FxHashMap<String, usize> = order.iter().map(trimmed).zip(0..).collect();
+            let places = declared(attribute, order);
             sorted(dictionary, |value| places.get(value).copied())
         }
         (None, ValueType::Integer | ValueType::Decimal) => sorted(dictionary, |value| {
@@ -33,6 +29,25 @@ pub(crate) fn ascending(
         }),
         (None, ValueType::Text | ValueType::Date) => None,
     }
+}
+
+/// By value code: its place in the declared order, from 0; `None` where none is declared or a value stands outside it.
+pub(crate) fn places(
+    attribute: &AttributeDeclaration,
+    dictionary: &Dictionary,
+) -> Option<Vec<u64>> {
+    let places = declared(attribute, attribute.order.as_ref()?);
+    let present = dictionary.iter().map(|value| places.get(value).copied());
+    std::iter::once(Some(0)).chain(present).collect()
+}
+
+/// The places of the values of a declared order.
+fn declared(attribute: &AttributeDeclaration, order: &[String]) -> FxHashMap<String, u64> {
+    let trimmed = |value: &String| {
+        let value = if attribute.trim { value.trim() } else { value };
+        value.to_owned()
+    };
+    order.iter().map(trimmed).zip(0..).collect()
 }
 
 /// The value codes sorted by text: an order that does not depend on the order of rows, for values that have none.

@@ -7,6 +7,7 @@
 
 mod amount;
 mod attack;
+mod compare;
 mod cursor;
 mod dataset;
 mod date_format;
@@ -19,6 +20,7 @@ mod words;
 
 pub use amount::Amount;
 pub use attack::{AttackDemand, UndeclaredDemand};
+pub use compare::{CompareDemand, ComparedMethod};
 pub use cursor::{Cursor, take_dataset_id};
 pub use dataset::{
     AttributeDeclaration, DatasetDeclaration, DateLevel, HierarchyDeclaration, PrivacyLoss, Role,

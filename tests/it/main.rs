@@ -3,6 +3,7 @@
 mod api;
 mod certificate;
 mod clusters;
+mod comparison;
 mod config;
 mod counting;
 mod declarations;
