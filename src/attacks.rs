@@ -115,7 +115,7 @@ async fn declaration(store: &Store, record: &ReleaseRecord) -> Result<DatasetDec
     }
     match store.front(record.job_id).await?.spec {
         JobSpec::Search { declaration, .. } => Ok(declaration),
-        JobSpec::SeriesUpdate { .. } | JobSpec::Utility { .. } => {
+        JobSpec::SeriesUpdate { .. } | JobSpec::Utility { .. } | JobSpec::Compare { .. } => {
             Err(store::Error::FrontNotReady.into())
         }
     }

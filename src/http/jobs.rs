@@ -7,12 +7,12 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::App;
-use super::documents::NewSearchJob;
+use super::compare::{Kind, NewJobBody, kind_of, prepare_comparison};
 use super::extract::{Id, Posted};
 use super::failures::{ReadFailures, WriteFailures};
 use super::once::{Answered, answer};
@@ -20,7 +20,7 @@ use super::problem::Problem;
 use super::query::{FromQuery, Nothing, Parameters, Query};
 use super::submission::{faults_of_shape, prepare};
 use crate::anonymize::report::Reason;
-use crate::declaration::Demand;
+use crate::declaration::{CompareDemand, Demand};
 use crate::fault::{Fault, FaultCode};
 use crate::ingest::Warning;
 use crate::job::{Answer, Job, JobFailure, JobOutcome, JobProgress, JobState, PageRequest};
@@ -32,7 +32,7 @@ pub(super) struct JobView {
     job_id: Uuid,
     /// Dataset it works on.
     dataset_id: Uuid,
-    /// What it does: `search`, `series_update` or `utility`.
+    /// What it does: `search`, `compare`, `series_update` or `utility`.
     kind: String,
     /// Where it stands.
     state: JobState,
@@ -74,6 +74,9 @@ pub(super) struct JobLinks {
     /// Its report of utility.
     #[serde(skip_serializing_if = "Option::is_none")]
     utility: Option<String>,
+    /// Its report of a comparison.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<String>,
     /// Its changes as server-sent events.
     events: String,
     /// Its release, once there is one.
@@ -104,6 +107,7 @@ impl JobView {
             links: JobLinks {
                 front: (job.kind == "search").then(|| format!("{path}/front")),
                 utility: (job.kind == "utility").then(|| format!("{path}/utility")),
+                comparison: (job.kind == "compare").then(|| format!("{path}/comparison")),
                 series: job.series_id.map(|id| format!("/v1/series/{id}")),
                 events: format!("{path}/events"),
                 release,
@@ -181,43 +185,56 @@ impl FromQuery for WaitQuery {
 ///
 /// # Errors
 /// All faults of the body that can be told without the dataset.
-fn dataset_of(body: Value) -> Result<(Uuid, Value), Problem> {
+fn dataset_of(body: Value) -> Result<(Uuid, Map<String, Value>), Problem> {
     let Value::Object(mut fields) = body else {
         let fault = Fault::at("", FaultCode::WrongType, "the body must be an object");
         return Err(Problem::fault(fault));
     };
     let (code, detail) = match fields.shift_remove("dataset_id") {
         Some(Value::String(text)) => match Uuid::try_parse(&text) {
-            Ok(dataset_id) => return Ok((dataset_id, Value::Object(fields))),
+            Ok(dataset_id) => return Ok((dataset_id, fields)),
             Err(_) => (FaultCode::WrongType, "`dataset_id` must be a UUID"),
         },
         Some(_) => (FaultCode::WrongType, "`dataset_id` must be a UUID"),
         None => (FaultCode::MissingField, "`dataset_id` is missing"),
     };
     let mut faults = vec![Fault::at("/dataset_id", code, detail)];
-    faults.extend(faults_of_shape(&fields));
+    match kind_of(&mut fields) {
+        Ok(kind) => faults.extend(faults_of_shape(&fields, kind)),
+        Err(fault) => faults.push(*fault),
+    }
     Err(Problem::faults(faults))
 }
 
 /// Submits a job.
 ///
 /// Returns at once; the job runs in the background and works on the rows and hierarchies that the dataset has now.
-/// A demand that cannot be met is no error: the job ends with outcome `infeasible` and a reason. Repeating the same
-/// `Idempotency-Key` returns the first job.
+/// `kind` is `search` unless it is said to be `compare`. A demand that cannot be met is no error: the job ends with
+/// outcome `infeasible` and a reason. Repeating the same `Idempotency-Key` returns the first job.
 #[utoipa::path(post, path = "/v1/jobs", tag = "jobs",
     params(("Idempotency-Key" = Option<String>, Header, description = "Any string up to 255 characters")),
-    request_body(content = NewSearchJob, description = "Dataset and demands"),
+    request_body(content = NewJobBody, description = "Dataset and demands"),
     responses((status = 202, body = JobView, description = "Queued, or ended at once where the demand is impossible",
         headers(("Location" = String, description = "Where the job is"))), WriteFailures))]
 pub(super) async fn submit_job(
     State(app): State<App>,
     posted: Posted,
 ) -> Result<Answered, Problem> {
-    let (dataset_id, fields) = dataset_of(posted.body)?;
+    let (dataset_id, mut fields) = dataset_of(posted.body)?;
+    let kind = kind_of(&mut fields).map_err(|fault| Problem::fault(*fault))?;
+    let fields = Value::Object(fields);
     let store = &app.services.store;
     let dataset = store.dataset(dataset_id).await?;
-    let demand = Demand::parse(&fields, &dataset.declaration).map_err(Problem::faults)?;
-    let job = prepare(&app, &dataset, demand).await?;
+    let job = match kind {
+        Kind::Search => {
+            let demand = Demand::parse(&fields, &dataset.declaration).map_err(Problem::faults)?;
+            prepare(&app, &dataset, demand).await?
+        }
+        Kind::Compare => {
+            let demand = CompareDemand::parse(&fields, &dataset.declaration);
+            prepare_comparison(&app, &dataset, demand.map_err(Problem::faults)?).await?
+        }
+    };
     let answer = store
         .submit_job(&job, posted.once.as_ref(), submitted)
         .await?;

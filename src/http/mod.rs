@@ -9,6 +9,7 @@ mod batches;
 mod body;
 mod budget;
 mod changes;
+mod compare;
 mod datasets;
 mod deletions;
 mod documents;
@@ -93,6 +94,7 @@ fn brief() -> OpenApiRouter<App> {
         .routes(routes!(fronts::read_front))
         .routes(routes!(fronts::read_certificate))
         .routes(routes!(utility::submit_utility, utility::read_utility))
+        .routes(routes!(compare::read_comparison))
         .routes(routes!(releases::list_releases))
         .routes(routes!(readers::create_reader, readers::list_readers))
         .routes(routes!(readers::read_reader, readers::delete_reader))

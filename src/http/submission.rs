@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::App;
+use super::compare::Kind;
 use super::datasets::compiled;
 use super::populations::{Named, pinned};
 use super::problem::Problem;
 use crate::anonymize::report::Reason;
 use crate::anonymize::{empty_front, impossible, search_space};
 use crate::declaration::{
-    AttributeDeclaration, DatasetDeclaration, Demand, Perturbation, PopulationDemand, PrivacyModel,
-    Recoding, Role, SearchMethod,
+    AttributeDeclaration, CompareDemand, DatasetDeclaration, Demand, Perturbation,
+    PopulationDemand, PrivacyModel, Recoding, Role, SearchMethod,
 };
 use crate::fault::{Fault, FaultCode};
 use crate::ingest::Warning;
@@ -41,10 +42,7 @@ pub(super) async fn prepare(
     let populations = pinned(app, dataset, &demand.privacy, demand.risk).await?;
     let search_space = search_space(&schema.level_counts());
     let limit = config.search.exact_search_space;
-    if demand.search.method == SearchMethod::Exact && exceeds(&search_space, limit) {
-        let detail = format!(
-            "the search space of {search_space} policies exceeds the {limit} that `exact` may search; use `auto`, `local_search` or `nsga2`"
-        );
+    if let Some(detail) = too_large_for(demand.search.method, &search_space, limit) {
         let fault = Fault::at("/search/method", FaultCode::SearchSpaceTooLarge, detail);
         return Err(Problem::fault(fault));
     }
@@ -63,7 +61,12 @@ pub(super) async fn prepare(
     });
     Ok(NewJob {
         dataset_id: dataset.dataset_id,
-        warnings: warnings(dataset, &demand, &populations),
+        warnings: warnings(
+            dataset,
+            &demand.privacy,
+            &populations,
+            demand.perturbation.as_ref(),
+        ),
         spec: JobSpec::Search {
             demand,
             through_batch: dataset.batches,
@@ -93,8 +96,8 @@ fn has_several_rows(dataset: &Dataset) -> bool {
 }
 
 /// Whether cells of an attribute are answered at random: then what is known of the rows' cells is not of the answers.
-fn is_perturbed(demand: &Demand, name: &str) -> bool {
-    match &demand.perturbation {
+fn is_perturbed(perturbation: Option<&Perturbation>, name: &str) -> bool {
+    match perturbation {
         Some(Perturbation::Local { attributes }) => attributes.contains_key(name),
         Some(Perturbation::SafePub { .. }) | None => false,
     }
@@ -116,12 +119,13 @@ pub(super) fn too_small_a_population(
 /// Why no policy can meet the demands, as far as counts alone tell.
 fn cannot_be_met(dataset: &Dataset, demand: &Demand) -> Option<Reason> {
     let attributes = &dataset.declaration.attributes;
+    let perturbation = demand.perturbation.as_ref();
     let has_subject = attributes.iter().any(|attribute| attribute.subject);
     let distinct_values: BTreeMap<String, u64> = attributes
         .iter()
         .zip(&dataset.distinct_values)
         .filter(|(attribute, _)| {
-            attribute.role == Role::Sensitive && !is_perturbed(demand, &attribute.name)
+            attribute.role == Role::Sensitive && !is_perturbed(perturbation, &attribute.name)
         })
         .map(|(attribute, &distinct)| (attribute.name.clone(), distinct))
         .collect();
@@ -143,6 +147,19 @@ fn too_few_members(demand: &Demand, populations: &[Named]) -> Option<Reason> {
             code: "k_exceeds_population".to_owned(),
             detail: format!("k = {k} asks for more than the {members} members of the population"),
         })
+    })
+}
+
+/// Why a method cannot search a space of this size.
+pub(super) fn too_large_for(
+    method: SearchMethod,
+    search_space: &str,
+    limit: u64,
+) -> Option<String> {
+    (method == SearchMethod::Exact && exceeds(search_space, limit)).then(|| {
+        format!(
+            "the search space of {search_space} policies exceeds the {limit} that `exact` may search; use `auto`, `local_search` or `nsga2`"
+        )
     })
 }
 
@@ -173,21 +190,26 @@ pub(super) fn implicit_hierarchies(declaration: &DatasetDeclaration) -> Vec<Warn
         .collect()
 }
 
-fn warnings(dataset: &Dataset, demand: &Demand, populations: &[Named]) -> Vec<Warning> {
+pub(super) fn warnings(
+    dataset: &Dataset,
+    privacy: &[PrivacyModel],
+    populations: &[Named],
+    perturbation: Option<&Perturbation>,
+) -> Vec<Warning> {
     let declaration = &dataset.declaration;
     let mut warnings = implicit_hierarchies(declaration);
     if !declaration.attributes.iter().any(|found| found.subject) {
         let detail = "no subject column is declared: every row is taken for a person of its own";
         warnings.push(warning("rows_are_subjects", None, detail));
     }
-    if demand.perturbation.is_some() && has_several_rows(dataset) {
+    if perturbation.is_some() && has_several_rows(dataset) {
         let detail = "epsilon is per row: a subject of several rows loses as many times of it";
         warnings.push(warning("loss_is_per_row", None, detail));
     }
     for (attribute, &distinct) in declaration.attributes.iter().zip(&dataset.distinct_values) {
         let name = Some(attribute.name.as_str());
         let is_unique = distinct == dataset.rows && distinct > 1;
-        let is_perturbed = is_perturbed(demand, &attribute.name);
+        let is_perturbed = is_perturbed(perturbation, &attribute.name);
         if attribute.role == Role::QuasiIdentifying && is_unique && !is_perturbed {
             warnings.push(warning(
                 "unique_quasi_identifier",
@@ -195,7 +217,7 @@ fn warnings(dataset: &Dataset, demand: &Demand, populations: &[Named]) -> Vec<Wa
                 unique(attribute, distinct),
             ));
         }
-        let has_model = demand.privacy.iter().any(|model| model.attribute() == name);
+        let has_model = privacy.iter().any(|model| model.attribute() == name);
         if attribute.role == Role::Sensitive && !has_model {
             let detail = "no model protects this sensitive column: a class may share one value";
             warnings.push(warning("sensitive_without_model", name, detail));
@@ -230,7 +252,7 @@ fn unique(attribute: &AttributeDeclaration, rows: u64) -> String {
 }
 
 /// The faults of job fields that can be told without a valid declaration.
-pub(super) fn faults_of_shape(fields: &Map<String, Value>) -> Vec<Fault> {
+pub(super) fn faults_of_shape(fields: &Map<String, Value>, kind: Kind) -> Vec<Fault> {
     let nameless = DatasetDeclaration {
         name: String::new(),
         attributes: Vec::new(),
@@ -248,7 +270,11 @@ pub(super) fn faults_of_shape(fields: &Map<String, Value>) -> Vec<Fault> {
                 | FaultCode::NotSupported
         )
     };
-    let faults = Demand::parse(&Value::Object(fields.clone()), &nameless).err();
+    let fields = Value::Object(fields.clone());
+    let faults = match kind {
+        Kind::Search => Demand::parse(&fields, &nameless).err(),
+        Kind::Compare => CompareDemand::parse(&fields, &nameless).err(),
+    };
     let faults = faults.unwrap_or_default().into_iter();
     faults.filter(shape).collect()
 }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::body;
+use super::compare::Kind;
 use super::problem::Problem;
 use super::receive::{Written, delimiter};
 use super::submission::faults_of_shape;
@@ -43,7 +44,7 @@ impl Task {
         match DatasetDeclaration::parse(&Value::Object(dataset)) {
             Err(found) => {
                 faults.extend(found);
-                faults.extend(faults_of_shape(&demands));
+                faults.extend(faults_of_shape(&demands, Kind::Search));
             }
             Ok(declaration) => match Demand::parse(&Value::Object(demands), &declaration) {
                 Err(found) => faults.extend(found),

@@ -12,7 +12,8 @@ use uuid::Uuid;
 use crate::anonymize::report::Reason;
 use crate::anonymize::series::Counts;
 use crate::declaration::{
-    DatasetDeclaration, Demand, Perturbation, PrivacyLoss, SeriesDemand, UtilityDemand,
+    CompareDemand, DatasetDeclaration, Demand, Perturbation, PrivacyLoss, SeriesDemand,
+    UtilityDemand,
 };
 use crate::ingest::Warning;
 pub use reader::{Partition, Reader};
@@ -109,6 +110,18 @@ pub enum JobSpec {
         /// The demands.
         demand: UtilityDemand,
     },
+    /// Methods side by side.
+    Compare {
+        /// The demands.
+        demand: CompareDemand,
+        /// Batches up to this sequence are the input.
+        through_batch: u32,
+        /// The declaration in force when the job was submitted, hierarchies included.
+        declaration: DatasetDeclaration,
+        /// The populations that the demands name, as they were when the job was submitted.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        populations: Vec<PinnedPopulation>,
+    },
 }
 
 /// A population that a job compares its rows with.
@@ -130,6 +143,7 @@ impl JobSpec {
             Self::Search { .. } => "search",
             Self::SeriesUpdate { .. } => "series_update",
             Self::Utility { .. } => "utility",
+            Self::Compare { .. } => "compare",
         }
     }
 
@@ -138,7 +152,7 @@ impl JobSpec {
     pub fn loss(&self) -> Option<PrivacyLoss> {
         match self {
             Self::Search { demand, .. } => demand.perturbation.as_ref().map(Perturbation::loss),
-            Self::SeriesUpdate { .. } | Self::Utility { .. } => None,
+            Self::SeriesUpdate { .. } | Self::Utility { .. } | Self::Compare { .. } => None,
         }
     }
 
@@ -146,7 +160,7 @@ impl JobSpec {
     #[must_use]
     pub fn series_id(&self) -> Option<Uuid> {
         match self {
-            Self::Search { .. } | Self::Utility { .. } => None,
+            Self::Search { .. } | Self::Utility { .. } | Self::Compare { .. } => None,
             Self::SeriesUpdate { series_id, .. } => Some(*series_id),
         }
     }
@@ -236,7 +250,7 @@ pub struct Job {
     pub job_id: Uuid,
     /// Dataset it works on.
     pub dataset_id: Uuid,
-    /// `search`, `series_update` or `utility`.
+    /// `search`, `series_update`, `utility` or `compare`.
     pub kind: String,
     /// Where it stands.
     pub state: JobState,

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::failed::Failed;
 use super::lease::{self, Unwanted, Watch};
-use super::{Context, series, utility};
+use super::{Context, compare, series, utility};
 use crate::anonymize::report::{Front, Reason};
 use crate::anonymize::table::Schema;
 use crate::anonymize::{Limits, Outcome, Task};
@@ -71,6 +71,10 @@ pub(super) async fn execute(context: &Context, lease: Lease) {
             JobSpec::SeriesUpdate { .. } => series::execute(context, &lease, &watch).await,
             JobSpec::Utility { .. } => {
                 let ended = utility::attempt(context, &lease, &watch).await;
+                finish(context, &lease, &watch, ended).await
+            }
+            JobSpec::Compare { .. } => {
+                let ended = compare::attempt(context, &lease, &watch).await;
                 finish(context, &lease, &watch, ended).await
             }
         };
@@ -201,7 +205,7 @@ async fn release(
 ) -> Ended {
     let wanted = match &lease.spec {
         JobSpec::Search { demand, .. } => wanted_solution(demand, &front),
-        JobSpec::SeriesUpdate { .. } | JobSpec::Utility { .. } => None,
+        JobSpec::SeriesUpdate { .. } | JobSpec::Utility { .. } | JobSpec::Compare { .. } => None,
     };
     let Some(solution) = wanted else {
         return Ended::Found {

@@ -8,6 +8,7 @@
 //! - On shutdown nothing more is claimed. Jobs get `worker.drain_seconds` to end; what still runs is told to stop and
 //!   handed back to the queue, its attempt not counted.
 
+mod compare;
 mod execute;
 mod failed;
 mod lease;

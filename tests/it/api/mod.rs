@@ -6,6 +6,7 @@ mod attacks;
 mod batches;
 mod budget;
 mod clusters;
+mod compare;
 mod datasets;
 mod deletions;
 mod growth;

@@ -193,7 +193,8 @@ fn a_preset_fills_what_is_absent_and_refuses_what_contradicts_it() {
     assert_eq!(Demand::parse(&stored, &dataset()), Ok(found));
     // Its k goes beside other models, and a weight that is not named is none.
     let mut beside = body.clone();
-    beside["privacy"] = json!([{ "model": "distinct_l_diversity", "attribute": "diagnosis", "l": 2 }]);
+    beside["privacy"] =
+        json!([{ "model": "distinct_l_diversity", "attribute": "diagnosis", "l": 2 }]);
     let found = Demand::parse(&beside, &dataset()).unwrap();
     assert_eq!(found.privacy[1], PrivacyModel::KAnonymity { k: 10 });
     for lambdas in [json!({}), json!([{}])] {

@@ -1,6 +1,7 @@
 //! The worker on a real database, with searches that a test holds in its hand.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod comparisons;
 mod jobs;
 mod leases;
 mod stopping;
