@@ -128,18 +128,16 @@ fn compiled(declaration: &DatasetDeclaration) -> Result<Schema, Error> {
     })
 }
 
-/// The greatest k of the models that the release was made with, at least 2.
+/// The greatest size that the models of the release ask of classes, of the population's or of the mean; at least 2.
 fn threshold(record: &ReleaseRecord) -> u64 {
-    let privacy = match &record.configuration {
-        ReleaseConfiguration::Solution { demand, .. } => &demand.privacy,
-        ReleaseConfiguration::Series { series } => &series.privacy,
-    };
-    let named = privacy.iter().filter_map(|model| match model {
-        PrivacyModel::KAnonymity { k }
-        | PrivacyModel::KMap { k, .. }
-        | PrivacyModel::AlphaK { k, .. } => Some(*k),
-        _ => None,
-    });
+    match &record.configuration {
+        ReleaseConfiguration::Solution { demand, .. } => fewest_people(&demand.privacy),
+        ReleaseConfiguration::Series { series } => fewest_people(&series.privacy),
+    }
+}
+
+fn fewest_people(models: &[PrivacyModel]) -> u64 {
+    let named = models.iter().filter_map(PrivacyModel::named_size);
     named.max().unwrap_or(USUAL_K).max(2)
 }
 
@@ -297,4 +295,23 @@ async fn tokens(store: &Store, dataset_id: Uuid, column: &Column) -> Result<Colu
         .map(|&code| code_of[code as usize])
         .collect();
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::declaration::Fraction;
+
+    #[test]
+    fn a_greatest_or_mean_risk_names_a_k() {
+        let max = |share: f64| Fraction::new(share).unwrap();
+        let maximum = PrivacyModel::MaximumRisk { max: max(0.09) };
+        let average = PrivacyModel::AverageRisk { max: max(0.05) };
+        let k = PrivacyModel::KAnonymity { k: 3 };
+        assert_eq!(fewest_people(std::slice::from_ref(&maximum)), 12);
+        assert_eq!(fewest_people(&[k.clone(), maximum.clone()]), 12);
+        assert_eq!(fewest_people(&[maximum, average]), 20);
+        assert_eq!(fewest_people(&[k]), 3);
+        assert_eq!(fewest_people(&[]), USUAL_K);
+    }
 }

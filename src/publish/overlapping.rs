@@ -129,13 +129,12 @@ fn recoded(job_id: Uuid, recoding: &RecodingReport) -> String {
 
 /// The fewest subjects that a class which satisfies the model can have.
 fn least(model: &PrivacyModel) -> u64 {
-    match model {
-        PrivacyModel::KAnonymity { k } | PrivacyModel::AlphaK { k, .. } => *k,
-        PrivacyModel::MaximumRisk { max } => max.least_inverse().unwrap_or(1),
+    let values = match model {
         PrivacyModel::DistinctLDiversity { l, .. }
         | PrivacyModel::RecursiveClDiversity { l, .. } => *l,
         _ => 1,
-    }
+    };
+    model.least_size().unwrap_or(values)
 }
 
 impl Plan {

@@ -17,7 +17,8 @@ use crate::anonymize::report::DistanceLinkageReport;
 /// What attacks on a release find. Holds no cell value and nothing of a single person.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct AttackReport {
-    /// Fewest people that a figure is over; the k that the release was made with, or 5 where no model names one.
+    /// Fewest people that a figure is over: the greatest k of the release's models, or that a maximum or average risk of
+    /// theirs comes to; 5 where none names one.
     pub k: u64,
     /// Rows released, masked ones not counted.
     pub released_rows: u64,

@@ -160,12 +160,8 @@ impl Judge {
 
     /// The least number of subjects that a group which satisfies the models has; 1 if they imply none.
     pub(super) fn least_subjects(&self) -> u64 {
-        let least = |model: &PrivacyModel| match model {
-            PrivacyModel::KAnonymity { k } | PrivacyModel::AlphaK { k, .. } => *k,
-            PrivacyModel::MaximumRisk { max } => max.least_inverse().unwrap_or(1),
-            _ => 1,
-        };
-        self.models.iter().map(least).max().unwrap_or(1).max(1)
+        let sizes = self.models.iter().filter_map(PrivacyModel::least_size);
+        sizes.max().unwrap_or(1).max(1)
     }
 
     /// The least number of rows that a group which satisfies the models has; 1 if they imply none.

@@ -168,6 +168,26 @@ impl PrivacyModel {
             _ => None,
         }
     }
+
+    /// The least number of subjects (rows where none is declared) that the model demands of every class, if it does.
+    #[must_use]
+    pub fn least_size(&self) -> Option<u64> {
+        match self {
+            Self::KAnonymity { k } | Self::AlphaK { k, .. } => Some(*k),
+            Self::MaximumRisk { max } => max.least_inverse(),
+            _ => None,
+        }
+    }
+
+    /// The same, or what the model demands of the population's classes or of the mean class.
+    #[must_use]
+    pub fn named_size(&self) -> Option<u64> {
+        match self {
+            Self::KMap { k, .. } => Some(*k),
+            Self::AverageRisk { max } => max.least_inverse(),
+            _ => self.least_size(),
+        }
+    }
 }
 
 /// What delta-disclosure makes of a value that a class lacks.
