@@ -196,14 +196,17 @@ fn number_of_sets(attributes: usize, most: usize) -> u64 {
     sum
 }
 
-/// Positions of the columns asked about: all released ones that are no quasi-identifiers, unless some are named.
+/// Positions of the columns asked about: all released ones that are no quasi-identifiers and no tokens, unless some are
+/// named. Tokens tell rows apart by design, whatever else is known.
 fn asked_columns(scene: &Scene<'_>, demand: &AttackDemand) -> Result<Vec<usize>, Vec<Fault>> {
     let is_released = |position: usize| scene.released.columns[position].is_some();
     let role = |position: usize| scene.schema.attributes()[position].declaration.role;
     let named = demand.undeclared.as_ref();
     let Some(names) = named.and_then(|named| named.columns.as_ref()) else {
         let all = 0..scene.schema.attributes().len();
-        let others = all.filter(|&position| role(position) != Role::QuasiIdentifying);
+        let others = all.filter(|&position| {
+            !matches!(role(position), Role::QuasiIdentifying | Role::Identifying)
+        });
         return Ok(others.filter(|&position| is_released(position)).collect());
     };
     let mut faults = Vec::new();
@@ -213,6 +216,10 @@ fn asked_columns(scene: &Scene<'_>, demand: &AttackDemand) -> Result<Vec<usize>,
             Some(position) if role(position) == Role::QuasiIdentifying => (
                 FaultCode::AttributeRole,
                 "the attribute is a declared quasi-identifier",
+            ),
+            Some(position) if role(position) == Role::Identifying && is_released(position) => (
+                FaultCode::AttributeRole,
+                "the release has tokens in the place of the attribute, which tell rows apart by design",
             ),
             Some(position) if is_released(position) => {
                 found.push(position);

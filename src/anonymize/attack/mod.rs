@@ -12,6 +12,8 @@ mod reader;
 pub mod report;
 pub mod simulation;
 mod targets;
+#[cfg(test)]
+mod tests;
 pub mod undeclared;
 
 pub use assess::{Scene, assess};
