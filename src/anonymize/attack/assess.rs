@@ -115,7 +115,8 @@ pub fn assess(scene: &Scene<'_>, demand: &AttackDemand) -> Result<AttackReport, 
     };
     let inference = sensitive.iter().filter_map(|&position| {
         let values = counts(position).by_class(classes.rows.len());
-        let targets = search.with_values(&people, position)?;
+        let step = usize::try_from(report.step).unwrap_or(usize::MAX);
+        let targets = search.with_values(&people, step, position)?;
         let released = Released {
             regions: &regions,
             sizes,

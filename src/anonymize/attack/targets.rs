@@ -224,20 +224,21 @@ impl Search<'_> {
         people.iter().map(blurred).collect()
     }
 
-    /// The people with their values of a sensitive attribute in the codes of the release; `None` where it is not known.
-    pub(super) fn with_values(&self, people: &[Target], position: usize) -> Option<Vec<Target>> {
+    /// The people, every `step`-th row, with their values of a sensitive attribute in the codes of the release; `None`
+    /// where it is not known.
+    pub(super) fn with_values(
+        &self,
+        people: &[Target],
+        step: usize,
+        position: usize,
+    ) -> Option<Vec<Target>> {
         let released = self.scene.released.columns[position].as_ref()?;
         let table = self
             .scene
             .people
             .map_or(self.scene.raw, |people| &people.table);
         let known = table.columns[position].as_ref()?;
-        let step = if self.scene.people.is_some() {
-            1
-        } else {
-            known.codes.len().div_ceil(people.len().max(1)).max(1)
-        };
-        let codes = known.codes.iter().step_by(step).map(|&code| {
+        let codes = known.codes.iter().step_by(step.max(1)).map(|&code| {
             let value = known.dictionary.value(code)?;
             // A value that is not released is no one's guess.
             Some(released.dictionary.code(value).unwrap_or(u32::MAX))

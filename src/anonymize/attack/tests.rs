@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::known::{Known, Target};
+use super::reader::Classes;
+use super::targets::Search;
 use super::{Scene, assess};
 use crate::anonymize::table::{Column, MISSING, Schema, Table};
 use crate::declaration::{AttackDemand, DatasetDeclaration, UndeclaredDemand};
@@ -70,4 +73,32 @@ fn tokens_are_no_undeclared_quasi_identifiers() {
         ..AttackDemand::default()
     };
     assert_eq!(assess(&scene, &demand).unwrap_err().len(), 1);
+}
+
+#[test]
+fn values_are_those_of_the_rows_that_were_taken() {
+    let schema = schema(&json!([
+        {"name": "age", "role": "quasi_identifying"},
+        {"name": "dx", "role": "sensitive"}
+    ]));
+    let values = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+    let rows: Vec<[&str; 2]> = values.iter().map(|value| ["1", value]).collect();
+    let rows: Vec<&[&str]> = rows.iter().map(|row| &row[..]).collect();
+    let raw = table(&rows);
+    let classes = Classes::group(&raw, &[0]);
+    let search = Search {
+        scene: &scene(&schema, &raw, &raw, 2),
+        quasi: &[0],
+        classes: &classes,
+        labels: &[],
+    };
+    let one = Target {
+        known: vec![Known::Nothing],
+        class: None,
+        value: None,
+    };
+    // Every fourth of nine rows: three, which every third would be too.
+    let people = search.with_values(&vec![one; 3], 4, 1).unwrap();
+    let found: Vec<Option<u32>> = people.iter().map(|person| person.value).collect();
+    assert_eq!(found, [Some(1), Some(5), Some(9)]);
 }
