@@ -41,4 +41,4 @@ pub(super) mod testing;
 #[cfg(test)]
 mod tests;
 mod tree;
-mod wording;
+pub(crate) mod wording;

@@ -1,8 +1,10 @@
 //! Labels as numbers that a model can be trained on.
 //!
 //! The encoding is learnt on training labels alone. A column whose training labels are numbers, intervals and `*` becomes
-//! one number (an interval by its middle, what is unknown by the training mean), standardised; another column becomes one
-//! 0/1 number per frequent label. Rare, new and missing labels are no label: all 0.
+//! one number (an interval by its middle, a set by the mean of its members, what is unknown by the training mean),
+//! standardised; another column becomes one 0/1 number per frequent label. Rare, new and missing labels are no label: all 0.
+
+use crate::anonymize::clusters::wording::{self, Stated};
 
 /// Most labels of a column that get a number of their own.
 const MOST_LABELS: usize = 30;
@@ -135,8 +137,8 @@ fn column(feature: &Feature, rows: &[u32]) -> Column {
     Column::Labels(known)
 }
 
-/// The number that a label stands for: itself, the middle of `[a, b)`, `[a, b]`, `[a-b]` or `a-b`, the mean of `{a, b}`,
-/// the end of `a+`, `>=a` or `<a`. `None` of any other text.
+/// The number that a label stands for: itself, the middle of `[a, b)`, `[a, b]`, `[a-b]` or `a-b`, the mean of `{a, b}`
+/// or of the middle in `{\N, [a, b]}`, the end of `a+`, `>=a` or `<a`. `None` of any other text.
 #[must_use]
 pub fn middle(label: &str) -> Option<f64> {
     let text = label.trim();
@@ -147,9 +149,9 @@ pub fn middle(label: &str) -> Option<f64> {
         .strip_prefix('{')
         .and_then(|rest| rest.strip_suffix('}'))
     {
-        let members: Option<Vec<f64>> = set.split(',').map(middle).collect();
-        let members = members.filter(|members| !members.is_empty())?;
-        return Some(members.iter().sum::<f64>() / members.len() as f64);
+        // A hierarchy may write its sets without a space.
+        let members = || set.split(',').map(middle).collect::<Option<Vec<f64>>>();
+        return of_class(text).or_else(|| mean(&members()?));
     }
     if let Some(end) = text.strip_suffix('+') {
         return end.trim().parse().ok();
@@ -175,9 +177,50 @@ pub fn middle(label: &str) -> Option<f64> {
     Some(low.midpoint(high))
 }
 
+/// The mean of the members of a class's set, missing cells left out.
+fn of_class(text: &str) -> Option<f64> {
+    let members = wording::stated(text)?.into_iter();
+    let present = members.filter(|member| *member != Stated::Missing);
+    let numbers: Option<Vec<f64>> = present
+        .map(|member| match member {
+            Stated::Missing => None,
+            Stated::Value(value) => middle(&value),
+            Stated::Interval(low, high) => {
+                let end = |text: &str| text.parse::<f64>().ok().filter(|end| end.is_finite());
+                Some(end(&low)?.midpoint(end(&high)?))
+            }
+        })
+        .collect();
+    mean(&numbers?)
+}
+
+fn mean(numbers: &[f64]) -> Option<f64> {
+    let sum: f64 = numbers.iter().sum();
+    (!numbers.is_empty()).then(|| sum / numbers.len() as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_class_with_missing_cells_stands_for_its_numbers() {
+        let found = [r"{\N, [0, 1]}", r"{\N, 19}", r"{\N, -2.5, 3.5}", r"{\N}"].map(middle);
+        assert_eq!(found, [Some(0.5), Some(19.0), Some(0.5), None]);
+        // One such class does not turn the column's numbers into names.
+        let train = feature(
+            &[None, Some("[0, 4]"), Some(r"{\N, [9, 11]}")],
+            &[1, 2],
+            true,
+        );
+        let encoder = Encoder::learn(std::slice::from_ref(&train), &[0, 1]);
+        let raw = feature(
+            &[None, Some("2"), Some("10"), Some("6")],
+            &[1, 2, 3, 0],
+            true,
+        );
+        assert_eq!(encoder.encode(&[raw], &[0, 1, 2, 3]), [-1.0, 1.0, 0.0, 0.0]);
+    }
 
     fn feature(labels: &[Option<&str>], codes: &[u32], is_number: bool) -> Feature {
         Feature {
