@@ -7,8 +7,11 @@ use uuid::Uuid;
 
 use crate::anonymize::attack::report::AttackReport;
 use crate::anonymize::attack::{People, Scene, assess};
+use crate::anonymize::release::{self, Recipe, Rendered};
 use crate::anonymize::table::{Block, Column, MISSING, Schema, Table};
-use crate::declaration::{AttackDemand, DatasetDeclaration, PrivacyModel, Role, SuppressedRows};
+use crate::declaration::{
+    AttackDemand, DatasetDeclaration, PrivacyModel, Role, RowOrder, SeriesMode, SuppressedRows,
+};
 use crate::fault::{Fault, FaultCode};
 use crate::ingest::{self, Format, Options, Rejected};
 use crate::job::{JobSpec, ReleaseConfiguration, ReleaseRecord};
@@ -72,16 +75,13 @@ pub async fn attack(
 ) -> Result<(Uuid, AttackReport), Error> {
     let record = series::rendered(store, pool, release_id).await?;
     let dataset_id = record.dataset_id;
-    if let ReleaseConfiguration::Solution { demand, .. } = &record.configuration
-        && demand.perturbation.is_some()
-    {
-        let detail = "attacks find people by their own rows, and the rows of this release were perturbed by chance";
+    if let Some(detail) = untold(&record.configuration) {
         let fault = Fault::at("", FaultCode::NotSupported, detail);
         return Err(Error::Faults(vec![fault]));
     }
-    let declaration = declaration(store, &record).await?;
+    let (declaration, class_of) = origin(store, &record).await?;
     let schema = compiled(&declaration)?;
-    let k = threshold(&record);
+    let k = fewest_people(models(&record));
     let people = match known {
         None => None,
         Some(known) => Some(people(store, dataset_id, &declaration, known).await?),
@@ -90,35 +90,104 @@ pub async fn attack(
     let batches = record.batches.iter().map(|batch| batch.sequence);
     let through = batches.max().unwrap_or(0);
     let raw = store.load_table(dataset_id, &schema, through).await?;
+    let distance_linkage = record
+        .recoding
+        .classes()
+        .and_then(|one| one.distance_linkage);
     let work = move || {
+        // A row too many (a series has rows that wait) leaves unknown how many are gone.
+        let erased_rows = record.rows_in.checked_sub(raw.rows as u64);
+        let recoded = recoded(&record, &schema, &raw, class_of.as_deref());
+        let models = models(&record).iter();
         let scene = Scene {
             schema: &schema,
             released: &released,
             raw: &raw,
             people: people.as_ref(),
             k,
+            representation: record.recoding.classes().map(|one| one.representation),
+            recoded: recoded.as_ref(),
+            least_size: models
+                .filter_map(PrivacyModel::least_size)
+                .max()
+                .unwrap_or(1),
+            erased_rows,
         };
         assess(&scene, &demand)
     };
     let mut report = pool.run(work).await?.map_err(Error::Faults)?;
-    report.distance_linkage = record
-        .recoding
-        .classes()
-        .and_then(|one| one.distance_linkage);
+    report.distance_linkage = distance_linkage;
     Ok((dataset_id, report))
 }
 
-/// The declaration that was in force when the release was made.
-async fn declaration(store: &Store, record: &ReleaseRecord) -> Result<DatasetDeclaration, Error> {
-    if let Some(version) = store.series_version(record.release_id).await? {
-        return Ok(version.declaration);
+/// Why attacks on a release would tell something else than what its readers can do, if they would.
+fn untold(configuration: &ReleaseConfiguration) -> Option<&'static str> {
+    match configuration {
+        ReleaseConfiguration::Solution { demand, .. } => demand.perturbation.as_ref().map(|_| {
+            "attacks find people by their own rows, and the rows of this release were perturbed by chance"
+        }),
+        ReleaseConfiguration::Series { series } => (series.mode == SeriesMode::MInvariance).then_some(
+            "attacks do not know the numbered classes and the counterfeits of an m-invariant series; the record tells \
+             the chance of a right guess",
+        ),
     }
-    match store.front(record.job_id).await?.spec {
-        JobSpec::Search { declaration, .. } => Ok(declaration),
+}
+
+/// The declaration that was in force when the release was made, and the class of every row where it has classes and no row
+/// was erased since.
+async fn origin(
+    store: &Store,
+    record: &ReleaseRecord,
+) -> Result<(DatasetDeclaration, Option<Arc<[u32]>>), Error> {
+    if let Some(version) = store.series_version(record.release_id).await? {
+        return Ok((version.declaration, None));
+    }
+    let Some(solution_id) = record.solution_id else {
+        return Err(store::Error::FrontNotReady.into());
+    };
+    let (front, solution) = store.solution(record.job_id, solution_id).await?;
+    let class_of = match publish::class_of(store, &front, &solution).await {
+        Err(store::Error::DatasetChanged) => None,
+        class_of => class_of?,
+    };
+    match front.spec {
+        JobSpec::Search { declaration, .. } => Ok((declaration, class_of)),
         JobSpec::SeriesUpdate { .. } | JobSpec::Utility { .. } | JobSpec::Compare { .. } => {
             Err(store::Error::FrontNotReady.into())
         }
     }
+}
+
+/// The raw rows recoded once more as a release was: where each row went, also where several labels would fit it.
+///
+/// `None` of a series, whose rows are recoded by several policies, and after an erasure.
+fn recoded(
+    record: &ReleaseRecord,
+    schema: &Schema,
+    raw: &Table,
+    class_of: Option<&[u32]>,
+) -> Option<Rendered> {
+    let ReleaseConfiguration::Solution { demand, .. } = &record.configuration else {
+        return None;
+    };
+    if record.rows_in != raw.rows as u64 {
+        return None;
+    }
+    // Models that compare with another dataset would need its rows; without any, the labels alone tell who was left out.
+    let compares = demand
+        .privacy
+        .iter()
+        .any(|model| model.population().is_some());
+    let privacy = if compares { &[][..] } else { &demand.privacy };
+    let recipe = Recipe {
+        recoding: record.recoding.recoded_by(class_of.unwrap_or_default()),
+        privacy,
+        row_order: RowOrder::Input,
+        seed: 0,
+        columns: None,
+        suppressed_rows: SuppressedRows::Omit,
+    };
+    release::render(raw, schema, &recipe).ok()
 }
 
 fn compiled(declaration: &DatasetDeclaration) -> Result<Schema, Error> {
@@ -128,14 +197,15 @@ fn compiled(declaration: &DatasetDeclaration) -> Result<Schema, Error> {
     })
 }
 
-/// The greatest size that the models of the release ask of classes, of the population's or of the mean; at least 2.
-fn threshold(record: &ReleaseRecord) -> u64 {
+/// The models that the release was made with.
+fn models(record: &ReleaseRecord) -> &[PrivacyModel] {
     match &record.configuration {
-        ReleaseConfiguration::Solution { demand, .. } => fewest_people(&demand.privacy),
-        ReleaseConfiguration::Series { series } => fewest_people(&series.privacy),
+        ReleaseConfiguration::Solution { demand, .. } => &demand.privacy,
+        ReleaseConfiguration::Series { series } => &series.privacy,
     }
 }
 
+/// The greatest size that models ask of classes, of the population's or of the mean; at least 2.
 fn fewest_people(models: &[PrivacyModel]) -> u64 {
     let named = models.iter().filter_map(PrivacyModel::named_size);
     named.max().unwrap_or(USUAL_K).max(2)

@@ -16,11 +16,8 @@ pub(crate) fn ascending(
     attribute: &AttributeDeclaration,
     dictionary: &Dictionary,
 ) -> Option<Vec<u32>> {
-    match (&attribute.order, attribute.value_type) {
-        (Some(order), _) => {
-            let places = declared(attribute, order);
-            sorted(dictionary, |value| places.get(value).copied())
-        }
+    match (places(attribute), attribute.value_type) {
+        (Some(places), _) => sorted(dictionary, |value| places.get(value).copied()),
         (None, ValueType::Integer | ValueType::Decimal) => sorted(dictionary, |value| {
             value
                 .parse::<Decimal>()
@@ -32,22 +29,24 @@ pub(crate) fn ascending(
 }
 
 /// By value code: its place in the declared order, from 0; `None` where none is declared or a value stands outside it.
-pub(crate) fn places(
+pub(crate) fn places_of_codes(
     attribute: &AttributeDeclaration,
     dictionary: &Dictionary,
 ) -> Option<Vec<u64>> {
-    let places = declared(attribute, attribute.order.as_ref()?);
-    let present = dictionary.iter().map(|value| places.get(value).copied());
+    let places = places(attribute)?;
+    let present = dictionary.iter();
+    let present = present.map(|value| places.get(value).map(|&place| place as u64));
     std::iter::once(Some(0)).chain(present).collect()
 }
 
-/// The places of the values of a declared order.
-fn declared(attribute: &AttributeDeclaration, order: &[String]) -> FxHashMap<String, u64> {
+/// The place of each value of a declared order, from 0.
+pub(crate) fn places(attribute: &AttributeDeclaration) -> Option<FxHashMap<String, usize>> {
     let trimmed = |value: &String| {
         let value = if attribute.trim { value.trim() } else { value };
         value.to_owned()
     };
-    order.iter().map(trimmed).zip(0..).collect()
+    let order = attribute.order.as_ref()?;
+    Some(order.iter().map(trimmed).zip(0..).collect())
 }
 
 /// The value codes sorted by text: an order that does not depend on the order of rows, for values that have none.

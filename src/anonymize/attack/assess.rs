@@ -1,20 +1,16 @@
 //! All attacks on one release.
 
-use super::inference::{Values, joint};
-use super::known::{Released, Target};
+use super::inference::joint;
 use super::labels::Labels;
 use super::linkage::linkage;
+use super::matching::{Matched, Matching, count, unreadable};
 use super::reader::Classes;
-use super::report::{
-    AttackReport, Counted, InferenceReport, KnowledgeReport, SimulationReport, UndeclaredColumn,
-    UndeclaredReport,
-};
-use super::simulation::{Linker, Simulation};
+use super::report::{AttackReport, UndeclaredColumn, UndeclaredReport};
 use super::targets::{People, Search};
 use super::undeclared::undeclared;
-use crate::anonymize::clusters::extent::Region;
-use crate::anonymize::table::{Schema, Table};
-use crate::declaration::{AttackDemand, Role};
+use crate::anonymize::release::Rendered;
+use crate::anonymize::table::{Column, Schema, Table};
+use crate::declaration::{AttackDemand, Representation, Role};
 use crate::fault::{Fault, FaultCode};
 
 /// Thresholds of skewness.
@@ -35,6 +31,14 @@ pub struct Scene<'a> {
     pub people: Option<&'a People>,
     /// Fewest people that a figure may be over, at least 2.
     pub k: u64,
+    /// What released rows bear where they were recoded class by class; absent: labels of a policy.
+    pub representation: Option<Representation>,
+    /// The raw rows recoded once more as the release was, where that can be done.
+    pub recoded: Option<&'a Rendered>,
+    /// Fewest subjects of a class that the models of the release allow; 1 if they say nothing.
+    pub least_size: u64,
+    /// How many rows that the release was made of are gone; absent if that is not known.
+    pub erased_rows: Option<u64>,
 }
 
 /// Attacks a release.
@@ -65,12 +69,11 @@ pub fn assess(scene: &Scene<'_>, demand: &AttackDemand) -> Result<AttackReport, 
             let of_people = scene.people.map(|people| &people.table);
             let known = [Some(scene.raw), of_people].into_iter().flatten();
             let known = known.filter_map(|table| table.columns[position].as_ref());
-            let attribute = &attributes[position];
             Some(Labels::read(
                 released(position)?,
-                known,
-                attribute.hierarchy.as_deref(),
-                attribute.declaration.value_type,
+                &known.collect::<Vec<&Column>>(),
+                &attributes[position],
+                scene.representation,
             ))
         })
         .collect();
@@ -81,52 +84,31 @@ pub fn assess(scene: &Scene<'_>, demand: &AttackDemand) -> Result<AttackReport, 
         labels: &labels,
     };
     let truth = search.truth();
-    let subject_sizes = search.subject_sizes(&truth);
-    let sizes = subject_sizes.as_ref().unwrap_or(&classes.rows);
-    let regions = classes.regions(&labels);
+    let sizes = search.sizes(&truth);
     let sets = number_of_sets(quasi.len(), demand.subsets_up_to);
     let (people, report) = search.people(&truth, sets)?;
-    let simulate = |targets: &[Target]| {
-        let released = Released {
-            regions: &regions,
-            sizes,
-            values: None,
+    let regions = classes.regions(&labels);
+    let matched = regions.as_ref().map(|regions| {
+        let matching = Matching {
+            search: &search,
+            regions,
+            sizes: &sizes.least,
+            people: &people,
+            step: usize::try_from(report.step).unwrap_or(usize::MAX),
         };
-        let linker = Linker::new(released, targets, scene.k);
-        linker.by_knowledge(demand.subsets_up_to)
-    };
-    let mut knowledge = simulate(&people);
-    let all: Simulation = match knowledge
-        .iter()
-        .position(|(set, _)| set.len() == quasi.len())
-    {
-        Some(place) if quasi.len() > demand.subsets_up_to => knowledge.remove(place).1,
-        Some(place) => knowledge[place].1.clone(),
-        None => whole(&regions, sizes, &people, scene.k),
-    };
-    let noise = demand.noise.then(|| {
-        let inexact = search.inexact(&people);
-        let found = whole(&regions, sizes, &inexact, scene.k);
-        SimulationReport::of(&found, scene.k)
+        matching.run(demand, &sensitive)
     });
+    let not_simulated = matched.is_none().then(|| unreadable(scene.representation));
+    let Matched {
+        simulation,
+        knowledge,
+        noise,
+        inference,
+    } = matched.unwrap_or_default();
     let counts = |position: usize| {
         let codes = released(position).map_or(&[][..], |column| &column.codes[..]);
         count(&classes, codes)
     };
-    let inference = sensitive.iter().filter_map(|&position| {
-        let values = counts(position).by_class(classes.rows.len());
-        let step = usize::try_from(report.step).unwrap_or(usize::MAX);
-        let targets = search.with_values(&people, step, position)?;
-        let released = Released {
-            regions: &regions,
-            sizes,
-            values: Some(&values),
-        };
-        let all: Vec<usize> = (0..quasi.len()).collect();
-        let found = Linker::new(released, &targets, scene.k).simulate(&all);
-        Some((name(position), InferenceReport::of(&found, scene.k)?))
-    });
-    let inference = inference.collect();
     let columns: Vec<&[u32]> = sensitive
         .iter()
         .filter_map(|&position| released(position).map(|column| &column.codes[..]))
@@ -135,12 +117,8 @@ pub fn assess(scene: &Scene<'_>, demand: &AttackDemand) -> Result<AttackReport, 
         k: scene.k,
         released_rows: scene.released.rows as u64,
         classes: classes.rows.len() as u64,
-        counted: if subject_sizes.is_some() {
-            Counted::Subjects
-        } else {
-            Counted::Rows
-        },
-        linkage: linkage(sizes, scene.k, &demand.taus).into(),
+        counted: sizes.counted,
+        linkage: linkage(&sizes.least, &sizes.most, scene.k, &demand.taus).into(),
         homogeneity: sensitive
             .iter()
             .map(|&position| (name(position), counts(position).homogeneity()))
@@ -157,34 +135,13 @@ pub fn assess(scene: &Scene<'_>, demand: &AttackDemand) -> Result<AttackReport, 
             .collect(),
         people: report,
         distance_linkage: None,
-        simulation: SimulationReport::of(&all, scene.k),
+        simulation,
+        not_simulated,
         inference,
-        knowledge: knowledge
-            .into_iter()
-            .map(|(set, found)| {
-                let known = set.iter().map(|&place| name(quasi[place])).collect();
-                KnowledgeReport::of(known, &found, scene.k)
-            })
-            .collect(),
+        knowledge,
         noise,
         undeclared: undeclared_report(scene, demand, &classes, &asked),
     })
-}
-
-/// With everything known that the people's records hold.
-fn whole(regions: &[Vec<Region>], sizes: &[u64], people: &[Target], k: u64) -> Simulation {
-    let released = Released {
-        regions,
-        sizes,
-        values: None,
-    };
-    let all: Vec<usize> = (0..regions.first().map_or(0, Vec::len)).collect();
-    Linker::new(released, people, k).simulate(&all)
-}
-
-fn count(classes: &Classes, codes: &[u32]) -> Values {
-    let rows = classes.of_row.iter().zip(codes);
-    Values::count(rows.map(|(&class, &code)| (class, code, 1)))
 }
 
 /// Sets of one to `most` of `attributes`, and the set of all.

@@ -2,14 +2,17 @@
 //!
 //! A label is read as an attacker reads it, as a text: it stands for every value that it is on the way to `*` of, in any
 //! level of the hierarchy. So any release whose labels come from the declared hierarchies can be read: of levels, of
-//! cuts, of a series. Labels that state a closed interval `[a, b]` or a set `{a, b}` are read as such.
+//! cuts, of a series. Labels of classes state intervals and sets ([`super::stated`]), below a hierarchy a node of it; a
+//! centroid states nothing of any single value.
 
 use rust_decimal::Decimal;
 
+use super::stated;
 use crate::anonymize::clusters::extent::Region;
+use crate::anonymize::clusters::scale::{self, Scale};
 use crate::anonymize::hierarchy::Hierarchy;
-use crate::anonymize::table::{Column, Dictionary, MISSING};
-use crate::declaration::ValueType;
+use crate::anonymize::table::{Attribute, Column, Dictionary, MISSING};
+use crate::declaration::{Representation, ValueType};
 
 /// The label of the topmost node.
 const TOP: &str = "*";
@@ -24,26 +27,30 @@ pub(super) struct Labels {
     values: Dictionary,
     /// Of numbers: by code - 1.
     numbers: Option<Vec<Decimal>>,
-    /// By label code of the released column (0: missing).
-    regions: Vec<Region>,
+    /// By label code of the released column (0: missing); `None` if what some label says cannot be told.
+    regions: Option<Vec<Region>>,
 }
 
 impl Labels {
-    /// Reads the labels of a released column over the values of other columns of the attribute.
+    /// Reads the labels of a released column over the values of other columns of the attribute, the raw one first.
     ///
-    /// A value without a place in the hierarchy is compatible with `*` alone. Cost: one path per distinct value, and the
+    /// `representation` is that of classes, absent where values are recoded by a policy. A value without a place in the hierarchy is compatible with `*` alone. Cost: one path per distinct value, and the
     /// sum of the values under each label.
-    pub(super) fn read<'a>(
+    pub(super) fn read(
         released: &Column,
-        known: impl IntoIterator<Item = &'a Column>,
-        hierarchy: Option<&Hierarchy>,
-        value_type: ValueType,
+        known: &[&Column],
+        attribute: &Attribute,
+        representation: Option<Representation>,
     ) -> Self {
         let texts = known
-            .into_iter()
+            .iter()
             .flat_map(|column| column.dictionary.iter().map(str::to_owned));
         let mut texts: Vec<String> = texts.collect();
-        let is_number = matches!(value_type, ValueType::Integer | ValueType::Decimal);
+        let declaration = &attribute.declaration;
+        let is_number = matches!(
+            declaration.value_type,
+            ValueType::Integer | ValueType::Decimal
+        );
         let mut numbers = None;
         if is_number {
             let parsed: Option<Vec<Decimal>> = texts.iter().map(|text| text.parse().ok()).collect();
@@ -64,7 +71,17 @@ impl Labels {
         for text in &texts {
             values.insert(text);
         }
-        let regions = regions(released, &values, numbers.as_deref(), hierarchy);
+        let is_below_hierarchy = || {
+            let raw = known.first().map(|column| &column.dictionary);
+            raw.is_some_and(|raw| scale::of(attribute, raw).0 == Scale::Taxonomy)
+        };
+        let regions = match representation {
+            Some(Representation::Centroids) => None,
+            Some(Representation::Sets) if !is_below_hierarchy() => {
+                stated::regions(&released.dictionary, &values, declaration)
+            }
+            _ => Some(regions(released, &values, attribute.hierarchy.as_deref())),
+        };
         Self {
             values,
             numbers,
@@ -72,9 +89,9 @@ impl Labels {
         }
     }
 
-    /// What a label says.
-    pub(super) fn region(&self, label: u32) -> &Region {
-        &self.regions[label as usize]
+    /// What a label says; `None` if that cannot be told.
+    pub(super) fn region(&self, label: u32) -> Option<&Region> {
+        Some(&self.regions.as_ref()?[label as usize])
     }
 
     /// Code of each code of another column of the attribute.
@@ -103,10 +120,10 @@ impl Labels {
         Some((code(first + 1), code(end)))
     }
 
-    /// Labels that can stand for each value code, 0 included, ascending.
-    pub(super) fn labels_of_values(&self) -> Vec<Vec<u32>> {
+    /// Labels that can stand for each value code, 0 included, ascending; `None` if that cannot be told.
+    pub(super) fn labels_of_values(&self) -> Option<Vec<Vec<u32>>> {
         let mut found = vec![Vec::new(); self.values.len() + 1];
-        for (label, region) in (0_u32..).zip(&self.regions) {
+        for (label, region) in (0_u32..).zip(self.regions.as_ref()?) {
             match region {
                 Region::Any => found.iter_mut().for_each(|labels| labels.push(label)),
                 Region::Values(codes) => {
@@ -117,20 +134,14 @@ impl Labels {
                 Region::Interval { .. } => {}
             }
         }
-        found
+        Some(found)
     }
 }
 
-fn regions(
-    released: &Column,
-    values: &Dictionary,
-    numbers: Option<&[Decimal]>,
-    hierarchy: Option<&Hierarchy>,
-) -> Vec<Region> {
+fn regions(released: &Column, values: &Dictionary, hierarchy: Option<&Hierarchy>) -> Vec<Region> {
     let labels = released.dictionary.len();
     let mut codes: Vec<Vec<u32>> = vec![Vec::new(); labels + 1];
     codes[MISSING as usize].push(MISSING);
-    let mut is_met = vec![false; labels + 1];
     for (value, code) in values.iter().zip(1_u32..) {
         let path = hierarchy.and_then(|hierarchy| hierarchy.path(Some(value)).ok());
         let path = path.unwrap_or_else(|| vec![Some(value.to_owned())]);
@@ -143,12 +154,6 @@ fn regions(
         found.dedup();
         for label in found {
             codes[label as usize].push(code);
-            is_met[label as usize] = true;
-        }
-    }
-    for (label, place) in released.dictionary.iter().zip(1..) {
-        if !is_met[place] {
-            codes[place] = stated(label, values, numbers);
         }
     }
     let top = released.dictionary.code(TOP);
@@ -164,34 +169,12 @@ fn regions(
         .collect()
 }
 
-/// The values that a label states itself: `[a, b]` with both ends, or `{a, b}`. Nothing of any other text.
-fn stated(label: &str, values: &Dictionary, numbers: Option<&[Decimal]>) -> Vec<u32> {
-    let inner = |open, close| label.strip_prefix(open)?.strip_suffix(close);
-    if let (Some(numbers), Some(inside)) = (numbers, inner('[', ']')) {
-        let ends = inside.split_once(',').and_then(|(low, high)| {
-            let end = |text: &str| text.trim().parse::<Decimal>().ok();
-            Some((end(low)?, end(high)?))
-        });
-        if let Some((low, high)) = ends {
-            let codes = (1_u32..).zip(numbers);
-            let inside = codes.filter(|&(_, number)| (low..=high).contains(number));
-            return inside.map(|(code, _)| code).collect();
-        }
-    }
-    let members = inner('{', '}').into_iter();
-    let members = members.flat_map(|inside| inside.split(','));
-    let mut codes: Vec<u32> = members
-        .filter_map(|member| values.code(member.trim()))
-        .collect();
-    codes.sort_unstable();
-    codes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::declaration::{AttributeDeclaration, DatasetDeclaration};
-    use serde_json::json;
+    use crate::anonymize::table::Schema;
+    use crate::declaration::DatasetDeclaration;
+    use serde_json::{Value, json};
 
     fn column(values: &[&str]) -> Column {
         let mut column = Column::default();
@@ -202,56 +185,129 @@ mod tests {
         column
     }
 
-    fn ages() -> (AttributeDeclaration, Hierarchy) {
-        let body = json!({"name": "d", "attributes": [{"name": "age", "role": "quasi_identifying",
-            "type": "integer", "hierarchy": {"kind": "intervals", "origin": 0, "widths": [10]}}]});
+    fn attribute(body: &Value) -> Attribute {
+        let body = json!({"name": "d", "attributes": [body]});
         let declaration = DatasetDeclaration::parse(&body).unwrap();
-        let attribute = declaration.attributes[0].clone();
-        let hierarchy = Hierarchy::compile(&attribute, "").unwrap();
-        (attribute, hierarchy)
+        let schema = Schema::compile(&declaration).unwrap();
+        schema.attributes()[0].clone()
+    }
+
+    fn ages() -> Attribute {
+        attribute(
+            &json!({"name": "age", "role": "quasi_identifying", "type": "integer",
+            "hierarchy": {"kind": "intervals", "origin": 0, "widths": [10]}}),
+        )
+    }
+
+    fn values(labels: &Labels, label: u32) -> &[u32] {
+        let Some(Region::Values(found)) = labels.region(label) else {
+            panic!("values")
+        };
+        found
     }
 
     #[test]
     fn a_label_stands_for_the_values_below_it_in_any_level() {
-        let (attribute, hierarchy) = ages();
         let released = column(&["[20, 30)", "31", "*"]);
         let raw = column(&["31", "29", "20", "19"]);
-        let labels = Labels::read(&released, [&raw], Some(&hierarchy), attribute.value_type);
+        let labels = Labels::read(&released, &[&raw], &ages(), None);
         let codes = labels.codes_of(&raw);
-        let fits = |label: u32, place: usize| match labels.region(label) {
-            Region::Values(found) => found.binary_search(&codes[place]).is_ok(),
-            _ => true,
-        };
+        let fits =
+            |label: u32, place: usize| values(&labels, label).binary_search(&codes[place]).is_ok();
         assert!(fits(1, 2) && fits(1, 3) && !fits(1, 1) && !fits(1, 4));
-        assert!(fits(2, 1) && !fits(2, 2) && fits(3, 4));
+        assert!(fits(2, 1) && !fits(2, 2));
+        assert_eq!(labels.region(3), Some(&Region::Any));
         // 19 with an error of one may be 20; 31 may be 30, which the first label does not hold.
         let (low, high) = labels.around(codes[4]).unwrap();
-        let Region::Values(first) = labels.region(1) else {
-            panic!("values")
-        };
+        let first = values(&labels, 1);
         assert!(first.iter().any(|code| (low..=high).contains(code)));
         let (low, high) = labels.around(codes[1]).unwrap();
         assert!(!first.iter().any(|code| (low..=high).contains(code)));
     }
 
-    #[test]
-    fn stated_intervals_and_sets_hold_their_members() {
-        let raw = column(&["20", "25", "31"]);
-        let released = column(&["[20, 25]"]);
-        let labels = Labels::read(&released, [&raw], None, ValueType::Integer);
-        let codes = labels.codes_of(&raw);
-        let Region::Values(inside) = labels.region(1) else {
-            panic!("values")
+    /// By label from 1: the raw values that it holds.
+    fn held(more: &Value, labels: &[&str], raw: &[&str]) -> Vec<Vec<String>> {
+        let mut body = json!({"name": "x", "role": "quasi_identifying"});
+        body.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        let (released, raw) = (column(labels), column(raw));
+        let sets = Some(Representation::Sets);
+        let found = Labels::read(&released, &[&raw], &attribute(&body), sets);
+        let codes = found.codes_of(&raw);
+        let of_label = |label: u32| {
+            let held = values(&found, label);
+            let inside = |code: &u32| held.contains(&codes[*code as usize]);
+            let values = (0..).take(codes.len()).filter(inside);
+            let text = |code: u32| raw.dictionary.value(code).unwrap_or("missing").to_owned();
+            values.map(text).collect()
         };
-        let held: Vec<bool> = codes[1..]
-            .iter()
-            .map(|code| inside.contains(code))
-            .collect();
-        assert_eq!(held, [true, true, false]);
-        let raw = column(&["Ulm", "Bonn", "Kiel"]);
-        let released = column(&["{Bonn, Kiel}", "Ulm"]);
-        let labels = Labels::read(&released, [&raw], None, ValueType::Text);
-        let by_value = labels.labels_of_values();
-        assert_eq!(by_value, [vec![0], vec![2], vec![1], vec![1]]);
+        (1..).take(labels.len()).map(of_label).collect()
+    }
+
+    #[test]
+    fn labels_of_classes_hold_what_they_state() {
+        let integers = held(
+            &json!({"type": "integer"}),
+            &["[20, 25]", r"{\N, [25, 31]}", r"{\N, 20}", "31"],
+            &["20", "25", "31"],
+        );
+        assert_eq!(
+            integers,
+            [
+                vec!["20", "25"],
+                vec!["missing", "25", "31"],
+                vec!["missing", "20"],
+                vec!["31"]
+            ]
+        );
+        let dates = held(
+            &json!({"type": "date", "format": "%d.%m.%Y"}),
+            &["[30.01.2020, 02.02.2020]"],
+            &["01.02.2020", "03.02.2020", "30.01.2020"],
+        );
+        assert_eq!(dates, [["01.02.2020", "30.01.2020"]]);
+        let sizes = held(
+            &json!({"order": ["s", "m", "l", "xl"]}),
+            &["[m, xl]", "s"],
+            &["s", "xl", "l", "m"],
+        );
+        assert_eq!(sizes, [vec!["xl", "l", "m"], vec!["s"]]);
+        let texts = held(
+            &json!({}),
+            &[r"{\N, a\, b, \{c\}}", "a", r"{\[1\, 2\]}", "*"],
+            &["a, b", "a", "b", "{c}", "[1, 2]", "*"],
+        );
+        assert_eq!(
+            texts,
+            [
+                vec!["missing", "a, b", "{c}"],
+                vec!["a"],
+                vec!["[1, 2]"],
+                vec!["*"]
+            ]
+        );
+        let towns = json!({"hierarchy": {"kind": "taxonomy", "label": "*", "children": [
+            {"label": "north", "children": [{"label": "Kiel"}, {"label": "Bonn"}]}, {"label": "Ulm"}]}});
+        let towns = held(&towns, &["north", "Ulm"], &["Bonn", "Kiel", "Ulm"]);
+        assert_eq!(towns, [vec!["Bonn", "Kiel"], vec!["Ulm"]]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told() {
+        let raw = column(&["20", "25"]);
+        let read = |label: &str, representation| {
+            let released = column(&[label]);
+            let number =
+                attribute(&json!({"name": "x", "role": "quasi_identifying", "type": "integer"}));
+            let labels = Labels::read(&released, &[&raw], &number, Some(representation));
+            (
+                labels.region(1).is_some(),
+                labels.labels_of_values().is_some(),
+            )
+        };
+        assert_eq!(read("22.5", Representation::Centroids), (false, false));
+        assert_eq!(read("[a, b]", Representation::Sets), (false, false));
+        assert_eq!(read("[20, 25]", Representation::Sets), (true, true));
     }
 }

@@ -8,12 +8,15 @@ pub mod inference;
 pub mod known;
 mod labels;
 pub mod linkage;
+mod matching;
 mod reader;
 pub mod report;
 pub mod simulation;
+mod stated;
 mod targets;
 #[cfg(test)]
 mod tests;
+mod truth;
 pub mod undeclared;
 
 pub use assess::{Scene, assess};

@@ -43,10 +43,11 @@ impl Classes {
         classes
     }
 
-    pub(super) fn regions(&self, labels: &[Labels]) -> Vec<Vec<Region>> {
+    /// What each class says of each attribute; `None` if that cannot be told of some.
+    pub(super) fn regions(&self, labels: &[Labels]) -> Option<Vec<Vec<Region>>> {
         let class = |own: &Vec<u32>| {
             let both = own.iter().zip(labels);
-            both.map(|(&label, labels)| labels.region(label).clone())
+            both.map(|(&label, labels)| labels.region(label).cloned())
                 .collect()
         };
         self.labels.iter().map(class).collect()

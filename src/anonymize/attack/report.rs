@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use super::linkage::Linkage;
 use super::simulation::Simulation;
 use crate::anonymize::class_sizes::range_of;
-use crate::anonymize::report::DistanceLinkageReport;
+use crate::anonymize::report::{DistanceLinkageReport, Reason};
 
 /// What attacks on a release find. Holds no cell value and nothing of a single person.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -24,7 +24,8 @@ pub struct AttackReport {
     pub released_rows: u64,
     /// Classes that a reader of the release tells apart.
     pub classes: u64,
-    /// What class sizes count: `subjects`, or `rows` where none are declared or rows were erased or wait since.
+    /// What class sizes count: `subjects`; `subjects_at_least`, a lower bound of them, where rows were erased or wait or the
+    /// class of some cannot be told: risks by size are then upper bounds; `rows` where no subject is declared.
     pub counted: Counted,
     /// Linkage by class size alone.
     pub linkage: LinkageReport,
@@ -41,12 +42,15 @@ pub struct AttackReport {
     /// looking for the nearest. As the front of the release tells it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distance_linkage: Option<DistanceLinkageReport>,
-    /// Linkage simulation, all quasi-identifiers known that the file has.
-    pub simulation: SimulationReport,
+    /// Linkage simulation, all quasi-identifiers known that the file has. Null where `not_simulated` says why.
+    pub simulation: Option<SimulationReport>,
+    /// Why nothing is told of match sets: nobody knows which rows could be a person's. Such a release need not be safe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_simulated: Option<Reason>,
     /// Per released sensitive attribute: how often the most frequent value of the match set is right. Absent where it is
-    /// known of fewer than k people.
+    /// known of fewer than k people, and empty without a simulation.
     pub inference: BTreeMap<String, InferenceReport>,
-    /// The simulation by what is known: every set of up to `subsets_up_to` quasi-identifiers, by size.
+    /// The simulation by what is known: every set of up to `subsets_up_to` quasi-identifiers, by size; empty without one.
     pub knowledge: Vec<KnowledgeReport>,
     /// The simulation with numbers known up to an error of 1; absent unless asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,6 +65,8 @@ pub struct AttackReport {
 pub enum Counted {
     /// Distinct subjects per class.
     Subjects,
+    /// No more than the distinct subjects per class.
+    SubjectsAtLeast,
     /// Rows.
     Rows,
 }

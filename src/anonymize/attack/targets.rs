@@ -1,4 +1,4 @@
-//! Who is looked for, and where their rows are in truth.
+//! Who is looked for.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -7,15 +7,14 @@ use super::known::{Known, Target};
 use super::labels::Labels;
 use super::reader::Classes;
 use super::report::{PeopleReport, PeopleSource};
-use crate::anonymize::table::{Column, MISSING, Table};
+use super::truth::Truth;
+use crate::anonymize::table::{Column, Table};
 use crate::fault::{Fault, FaultCode};
 
 /// Most rows of the dataset that are looked for.
 const MOST_ROWS: usize = 10_000;
 /// Word operations of a simulation over all sets of known attributes: some seconds.
 const MOST_WORK: u64 = 8_000_000_000;
-/// Labels of one value, over all attributes, beyond which its class is not looked for.
-const MOST_PLACES: usize = 64;
 
 /// Known people, from an auxiliary file.
 #[derive(Debug, Clone)]
@@ -34,17 +33,9 @@ pub(super) struct Search<'a> {
     pub(super) labels: &'a [Labels],
 }
 
-/// Where rows went.
-pub(super) struct Truth {
-    /// By quasi-identifier and raw row: code of the value.
-    values: Vec<Vec<u32>>,
-    /// By raw row: the one released class that fits it.
-    class_of: Vec<Option<u32>>,
-}
-
 impl Search<'_> {
     /// By quasi-identifier: value code of each row; `None` where the table lacks the column.
-    fn values(&self, table: &Table) -> Vec<Option<Vec<u32>>> {
+    pub(super) fn values(&self, table: &Table) -> Vec<Option<Vec<u32>>> {
         let both = self.quasi.iter().zip(self.labels);
         both.map(|(&position, labels)| {
             let column = table.columns[position].as_ref()?;
@@ -53,71 +44,6 @@ impl Search<'_> {
             Some(codes.collect())
         })
         .collect()
-    }
-
-    pub(super) fn truth(&self) -> Truth {
-        let raw = self.scene.raw;
-        let values: Vec<Vec<u32>> = self
-            .values(raw)
-            .into_iter()
-            .map(|column| column.unwrap_or_else(|| vec![MISSING; raw.rows]))
-            .collect();
-        let places: Vec<Vec<Vec<u32>>> = self.labels.iter().map(Labels::labels_of_values).collect();
-        let mut known: FxHashMap<Vec<u32>, Option<u32>> = FxHashMap::default();
-        let class_of = (0..raw.rows).map(|row| {
-            let own: Vec<u32> = values.iter().map(|column| column[row]).collect();
-            *known.entry(own).or_insert_with_key(|own| {
-                let both = own.iter().zip(&places);
-                self.class_of(
-                    &both
-                        .map(|(&code, places)| &places[code as usize][..])
-                        .collect::<Vec<_>>(),
-                )
-            })
-        });
-        let class_of = class_of.collect();
-        Truth { values, class_of }
-    }
-
-    /// The one class that bears one of the labels of each attribute.
-    fn class_of(&self, labels: &[&[u32]]) -> Option<u32> {
-        let mut tuples: Vec<Vec<u32>> = vec![Vec::new()];
-        for labels in labels {
-            let longer = tuples.iter().flat_map(|tuple| {
-                labels
-                    .iter()
-                    .map(move |&label| [&tuple[..], &[label]].concat())
-            });
-            tuples = longer.collect();
-            if tuples.len() > MOST_PLACES {
-                return None;
-            }
-        }
-        let mut found = tuples
-            .iter()
-            .filter_map(|tuple| self.classes.number.get(tuple).copied());
-        let first = found.next()?;
-        found.next().is_none().then_some(first)
-    }
-
-    /// Distinct subjects by class, if every released row is that of one raw row.
-    pub(super) fn subject_sizes(&self, truth: &Truth) -> Option<Vec<u64>> {
-        let subjects = self.scene.raw.subjects.as_ref()?;
-        let rows = truth.class_of.iter().zip(&subjects.codes);
-        let mut members: Vec<(u32, u32)> = rows
-            .filter_map(|(class, &subject)| Some(((*class)?, subject)))
-            .collect();
-        let mut rows = vec![0_u64; self.classes.rows.len()];
-        for &(class, _) in &members {
-            rows[class as usize] += 1;
-        }
-        members.sort_unstable();
-        members.dedup();
-        let mut sizes = vec![0_u64; rows.len()];
-        for &(class, _) in &members {
-            sizes[class as usize] += 1;
-        }
-        (rows == self.classes.rows).then_some(sizes)
     }
 
     /// Who is looked for.
@@ -146,7 +72,7 @@ impl Search<'_> {
                             .iter()
                             .map(|column| Known::Code(column[row]))
                             .collect(),
-                        class: truth.class_of[row],
+                        class: truth.class_of(row),
                         value: None,
                     })
                     .collect();
@@ -314,7 +240,7 @@ impl<'a> Index<'a> {
     fn class_of(&self, row: usize) -> Option<u32> {
         let Some((subjects, _)) = &self.subjects else {
             let raw = *self.first_row.get(&self.identity(row))?;
-            return self.truth.class_of[raw as usize];
+            return self.truth.class_of(raw as usize);
         };
         let agreement = |raw: &&u32| {
             let both = self.truth.values.iter().zip(self.values);
@@ -328,7 +254,7 @@ impl<'a> Index<'a> {
         let own = self.rows_of_subject.get(&subjects[row]?)?;
         // `max_by_key` gives the last of equals.
         let best = own.iter().rev().max_by_key(agreement)?;
-        self.truth.class_of[*best as usize]
+        self.truth.class_of(*best as usize)
     }
 }
 

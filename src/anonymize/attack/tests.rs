@@ -4,10 +4,16 @@ use serde_json::{Value, json};
 
 use super::known::{Known, Target};
 use super::reader::Classes;
+use super::report::Counted;
 use super::targets::Search;
 use super::{Scene, assess};
+use crate::anonymize::release::{Recipe, Rendered, render};
+use crate::anonymize::subtree::Recoded;
 use crate::anonymize::table::{Column, MISSING, Schema, Table};
-use crate::declaration::{AttackDemand, DatasetDeclaration, UndeclaredDemand};
+use crate::declaration::{
+    AttackDemand, DatasetDeclaration, PrivacyModel, Representation, RowOrder, SuppressedRows,
+    UndeclaredDemand,
+};
 
 fn schema(attributes: &Value) -> Schema {
     let body = json!({"name": "d", "attributes": attributes});
@@ -43,6 +49,10 @@ fn scene<'a>(schema: &'a Schema, released: &'a Table, raw: &'a Table, k: u64) ->
         raw,
         people: None,
         k,
+        representation: None,
+        recoded: None,
+        least_size: k,
+        erased_rows: Some(0),
     }
 }
 
@@ -101,4 +111,151 @@ fn values_are_those_of_the_rows_that_were_taken() {
     let people = search.with_values(&vec![one; 3], 4, 1).unwrap();
     let found: Vec<Option<u32>> = people.iter().map(|person| person.value).collect();
     assert_eq!(found, [Some(1), Some(5), Some(9)]);
+}
+
+/// A release of these rows as a table.
+fn released_of(schema: &Schema, raw: &Table, recoding: Recoded<'_>) -> (Rendered, Table) {
+    let recipe = Recipe {
+        recoding,
+        privacy: &[PrivacyModel::KAnonymity { k: 3 }],
+        row_order: RowOrder::Input,
+        seed: 0,
+        columns: None,
+        suppressed_rows: SuppressedRows::Omit,
+    };
+    let rendered = render(raw, schema, &recipe).unwrap();
+    let mut released = Table::with_columns(&vec![false; schema.attributes().len()], false);
+    released.rows = rendered.order.len();
+    for column in &rendered.columns {
+        let codes = rendered.order.iter().map(|&row| column.codes[row as usize]);
+        let labels = codes.map(|code| column.labels[code as usize].as_deref().unwrap_or(""));
+        released.columns[column.position] = Some(cells(labels));
+    }
+    (rendered, released)
+}
+
+/// Four visits of each of 12 persons, three persons in every month; the class of each row is its month.
+fn visits() -> (Schema, Table, Vec<u32>) {
+    let schema = schema(&json!([
+        {"name": "mrn", "role": "identifying", "subject": true},
+        {"name": "day", "role": "quasi_identifying", "type": "date"},
+        {"name": "dx", "role": "sensitive"}
+    ]));
+    let rows = (0..12).flat_map(|person| (0..4).map(move |visit| (person, visit)));
+    let rows: Vec<[String; 3]> = rows
+        .map(|(person, visit)| {
+            let day = format!(
+                "2020-{:02}-{:02}",
+                person / 3 + 1,
+                1 + visit * 3 + person % 3
+            );
+            [format!("p{person}"), day, format!("d{}", visit % 2)]
+        })
+        .collect();
+    let texts: Vec<Vec<&str>> = rows
+        .iter()
+        .map(|row| row.iter().map(String::as_str).collect())
+        .collect();
+    let mut raw = table(&texts.iter().map(|row| &row[..]).collect::<Vec<_>>());
+    raw.subjects = raw.columns[0].take();
+    (schema, raw, (0..48).map(|row| row / 12).collect())
+}
+
+#[test]
+fn people_of_classes_are_read_from_what_rows_bear() {
+    let (schema, raw, class_of) = visits();
+    let sets = Recoded::Classes {
+        class_of: &class_of,
+        representation: Representation::Sets,
+    };
+    let (rendered, released) = released_of(&schema, &raw, sets);
+    // Known to the service, or after an erasure elsewhere by the labels alone.
+    for recoded in [Some(&rendered), None] {
+        let scene = Scene {
+            representation: Some(Representation::Sets),
+            recoded,
+            ..scene(&schema, &released, &raw, 3)
+        };
+        let demand = AttackDemand {
+            noise: true,
+            ..AttackDemand::default()
+        };
+        let report = assess(&scene, &demand).unwrap();
+        assert_eq!((report.counted, report.classes), (Counted::Subjects, 4));
+        assert!((report.linkage.maximum - 1.0 / 3.0).abs() < 1e-12);
+        let found = report.simulation.unwrap();
+        assert_eq!(found.coverage, Some(1.0));
+        assert!(found.match_sizes.iter().all(|bar| bar.size == 3));
+        assert!(!report.inference.is_empty() && !report.knowledge.is_empty());
+        assert_eq!(report.not_simulated, None);
+    }
+}
+
+#[test]
+fn nothing_is_told_of_match_sets_of_centroids() {
+    let (schema, raw, class_of) = visits();
+    let centroids = Recoded::Classes {
+        class_of: &class_of,
+        representation: Representation::Centroids,
+    };
+    let (rendered, released) = released_of(&schema, &raw, centroids);
+    let cases = [
+        (Some(&rendered), Counted::Subjects),
+        (None, Counted::SubjectsAtLeast),
+    ];
+    for (recoded, counted) in cases {
+        let scene = Scene {
+            representation: Some(Representation::Centroids),
+            recoded,
+            ..scene(&schema, &released, &raw, 3)
+        };
+        let demand = AttackDemand {
+            noise: true,
+            ..AttackDemand::default()
+        };
+        let report = assess(&scene, &demand).unwrap();
+        assert_eq!(report.counted, counted);
+        assert!((report.linkage.maximum - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!((&report.simulation, &report.noise), (&None, &None));
+        assert!(report.inference.is_empty() && report.knowledge.is_empty());
+        assert_eq!(report.not_simulated.unwrap().code, "rows_bear_centroids");
+    }
+}
+
+#[test]
+fn where_several_classes_fit_people_are_bounded_and_not_counted_as_rows() {
+    let schema = schema(&json!([
+        {"name": "sex", "role": "quasi_identifying"},
+        {"name": "mrn", "role": "identifying", "subject": true}
+    ]));
+    // Three persons twice in each class; `*` is a value here, and the label of every value.
+    let rows: Vec<[&str; 2]> = [("*", ["a", "b", "c"]), ("F", ["d", "e", "f"])]
+        .iter()
+        .flat_map(|&(sex, persons)| persons.map(|person| [sex, person]))
+        .flat_map(|row| [row, row])
+        .collect();
+    let mut raw = table(&rows.iter().map(|row| &row[..]).collect::<Vec<_>>());
+    raw.subjects = raw.columns[1].take();
+    let levels = [("sex".to_owned(), 0)].into_iter().collect();
+    let (rendered, released) = released_of(&schema, &raw, Recoded::FullDomain(&levels));
+    let told = |recoded, least_size, erased_rows| {
+        let scene = Scene {
+            recoded,
+            least_size,
+            erased_rows,
+            ..scene(&schema, &released, &raw, 3)
+        };
+        let report = assess(&scene, &AttackDemand::default()).unwrap();
+        (report.counted, report.linkage.maximum)
+    };
+    let third = 1.0 / 3.0;
+    assert_eq!(
+        told(Some(&rendered), 1, Some(0)),
+        (Counted::Subjects, third)
+    );
+    // Six rows of persons with two each are of three persons at least.
+    assert_eq!(told(None, 1, Some(0)), (Counted::SubjectsAtLeast, third));
+    // Four of the six may be of somebody who is gone.
+    assert_eq!(told(None, 1, Some(4)), (Counted::SubjectsAtLeast, 1.0));
+    assert_eq!(told(None, 3, None), (Counted::SubjectsAtLeast, third));
 }

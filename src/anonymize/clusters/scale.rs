@@ -8,7 +8,9 @@ use rust_decimal::prelude::ToPrimitive;
 
 use crate::anonymize::order;
 use crate::anonymize::table::{Attribute, Dictionary};
-use crate::declaration::{ValueType, has_offset, has_time_of_day, seconds_told};
+use crate::declaration::{
+    AttributeDeclaration, ValueType, has_offset, has_time_of_day, seconds_told,
+};
 
 /// The kind of an attribute's values.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,12 +36,8 @@ pub(crate) fn of(attribute: &Attribute, dictionary: &Dictionary) -> (Scale, Vec<
     {
         return (Scale::Ordinal, order);
     }
-    let number = |text: &str| match declaration.value_type {
-        ValueType::Integer | ValueType::Decimal => decimal(text),
-        ValueType::Date => moment(text, declaration.date_format()).map(Decimal::from),
-        ValueType::Text => None,
-    };
-    let present: Option<Vec<Decimal>> = dictionary.iter().map(number).collect();
+    let present = dictionary.iter().map(|text| number(declaration, text));
+    let present: Option<Vec<Decimal>> = present.collect();
     if let Some(present) =
         present.filter(|_| declaration.value_type != ValueType::Text && declaration.order.is_none())
     {
@@ -57,6 +55,15 @@ pub(crate) fn of(attribute: &Attribute, dictionary: &Dictionary) -> (Scale, Vec<
         Scale::Nominal
     };
     (scale, order::by_text(dictionary))
+}
+
+/// The number that a value is; of dates days, of moments seconds.
+pub(crate) fn number(declaration: &AttributeDeclaration, text: &str) -> Option<Decimal> {
+    match declaration.value_type {
+        ValueType::Integer | ValueType::Decimal => decimal(text),
+        ValueType::Date => moment(text, declaration.date_format()).map(Decimal::from),
+        ValueType::Text => None,
+    }
 }
 
 fn decimal(text: &str) -> Option<Decimal> {

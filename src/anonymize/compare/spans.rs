@@ -82,7 +82,7 @@ impl Ruler {
         let kind = match scale {
             Scale::Numbers(values) => Kind::Line(places(hierarchy, &values, &order)),
             Scale::Ordinal => {
-                let declared = order::places(&attribute.declaration, &column.dictionary);
+                let declared = order::places_of_codes(&attribute.declaration, &column.dictionary);
                 Kind::Line(declared.unwrap_or_else(|| ranks(&order)))
             }
             Scale::Taxonomy => Kind::Tree(encoded),

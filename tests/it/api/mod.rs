@@ -3,6 +3,7 @@
 
 mod anonymize;
 mod attacks;
+mod attacks_classes;
 mod batches;
 mod budget;
 mod clusters;
