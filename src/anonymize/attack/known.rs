@@ -58,9 +58,11 @@ impl Known {
     }
 }
 
-/// A known person.
+/// A record of a known person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
+    /// Whose record this is: people with several count once.
+    pub person: u32,
     /// By attribute.
     pub known: Vec<Known>,
     /// The class that holds their row, if it was released.
@@ -74,7 +76,7 @@ pub struct Target {
 pub struct Released<'a> {
     /// By class and attribute.
     pub regions: &'a [Vec<Region>],
-    /// Rows by class.
+    /// People by class.
     pub sizes: &'a [u64],
     /// By class: rows by known value of one sensitive attribute.
     pub values: Option<&'a [Vec<(u32, u64)>]>,

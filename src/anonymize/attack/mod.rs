@@ -9,6 +9,7 @@ pub mod known;
 mod labels;
 pub mod linkage;
 mod matching;
+mod outcome;
 mod reader;
 pub mod report;
 pub mod simulation;

@@ -92,6 +92,8 @@ pub struct PeopleReport {
     pub source: PeopleSource,
     /// Records looked for.
     pub records: u64,
+    /// Different people among them: subjects where the dataset declares them. Each counts once in every share.
+    pub persons: u64,
     /// Every how many-th row of the dataset was taken; 1: all.
     pub step: u64,
 }

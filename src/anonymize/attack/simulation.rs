@@ -1,23 +1,27 @@
 //! Linkage with a file of known people: which released classes could hold each of them (algorithms.md E.3).
+//!
+//! Every person counts once, however many records of them are known: by the record with the least match set, and by the
+//! mean over records where a chance is told.
 
 use rayon::prelude::*;
 
 use super::known::{Known, Released, Target};
+use super::outcome::{Outcome, Person, mean};
 
 /// How well people were found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Simulation {
-    /// People.
+    /// Different people.
     pub targets: u64,
-    /// Of them, those whose own class is known.
+    /// Of them, those with a record whose own class is known.
     pub members: u64,
     /// Of them, those whose sensitive value is known.
     pub asked: u64,
-    /// Match set sizes in rows and how many people have them, ascending; 0: no class is compatible.
+    /// Match set sizes in people and how many people have them, ascending; 0: no class is compatible.
     pub match_sizes: Vec<(u64, u64)>,
-    /// Share of people with a match set of 1 to k - 1 rows.
+    /// Share of people with a match set of 1 to k - 1.
     pub below_k: f64,
-    /// Share of people with a match set of one row.
+    /// Share of people with a match set of one.
     pub unique: f64,
     /// Share of released people whose own class is in their match set.
     pub coverage: f64,
@@ -41,6 +45,8 @@ pub struct Linker<'a> {
     /// By attribute: number of what is known of each person among the distinct, and the classes compatible with each.
     compatible: Vec<(Vec<u32>, Vec<u64>)>,
     majority: Option<u32>,
+    /// Numbers of the records, those of each person one after another.
+    by_person: Vec<usize>,
 }
 
 impl<'a> Linker<'a> {
@@ -59,6 +65,8 @@ impl<'a> Linker<'a> {
             let all = values.iter().flatten().copied();
             most_frequent(all.collect())
         });
+        let mut by_person: Vec<usize> = (0..targets.len()).collect();
+        by_person.sort_by_key(|&target| targets[target].person);
         Self {
             released,
             targets,
@@ -66,6 +74,7 @@ impl<'a> Linker<'a> {
             words,
             compatible,
             majority,
+            by_person,
         }
     }
 
@@ -76,34 +85,32 @@ impl<'a> Linker<'a> {
             .into_par_iter()
             .map(|target| self.outcome(target, attributes))
             .collect();
-        let people = outcomes.len() as f64;
-        let number = |wanted: &dyn Fn(&Outcome) -> bool| {
-            outcomes.iter().filter(|outcome| wanted(outcome)).count() as u64
+        let is_of_one =
+            |left: &usize, right: &usize| self.targets[*left].person == self.targets[*right].person;
+        let people = self.by_person.chunk_by(is_of_one);
+        let people: Vec<Person> = people
+            .map(|records| Person::of(records.iter().map(|&record| &outcomes[record])))
+            .collect();
+        let share = |wanted: &dyn Fn(&Person) -> bool| {
+            let found = people.iter().filter(|person| wanted(person)).count();
+            found as f64 / people.len().max(1) as f64
         };
-        let count = |wanted: &dyn Fn(&Outcome) -> bool| number(wanted) as f64;
-        let share = |wanted: &dyn Fn(&Outcome) -> bool| count(wanted) / people.max(1.0);
-        let known_members = number(&|outcome| outcome.own.is_some());
-        let members = known_members as f64;
-        let chances = outcomes.iter().filter(|outcome| outcome.own == Some(true));
-        let chances: f64 = chances.map(|outcome| 1.0 / outcome.rows as f64).sum();
-        let known_values = number(&|outcome| outcome.guess.is_some());
-        let asked = known_values as f64;
-        let right = |place: usize| {
-            count(&|outcome| outcome.guess.is_some_and(|guess| guess[place])) / asked.max(1.0)
-        };
-        let mut sizes: Vec<u64> = outcomes.iter().map(|outcome| outcome.rows).collect();
+        let members: Vec<[f64; 2]> = people.iter().filter_map(|person| person.own).collect();
+        let guesses: Vec<[f64; 2]> = people.iter().filter_map(|person| person.guess).collect();
+        let [coverage, success] = mean(&members).unwrap_or_default();
+        let mut sizes: Vec<u64> = people.iter().map(|person| person.size).collect();
         sizes.sort_unstable();
         let runs = sizes.chunk_by(|left, right| left == right);
         Simulation {
-            targets: outcomes.len() as u64,
-            members: known_members,
-            asked: known_values,
+            targets: people.len() as u64,
+            members: members.len() as u64,
+            asked: guesses.len() as u64,
             match_sizes: runs.map(|run| (run[0], run.len() as u64)).collect(),
-            below_k: share(&|outcome| outcome.rows > 0 && outcome.rows < self.k),
-            unique: share(&|outcome| outcome.rows == 1),
-            coverage: count(&|outcome| outcome.own == Some(true)) / members.max(1.0),
-            success: chances / members.max(1.0),
-            inference: (asked > 0.0).then(|| [right(0), right(1)]),
+            below_k: share(&|person| person.size > 0 && person.size < self.k),
+            unique: share(&|person| person.size == 1),
+            coverage,
+            success,
+            inference: mean(&guesses),
         }
     }
 
@@ -157,7 +164,7 @@ impl<'a> Linker<'a> {
                 *word &= own;
             }
         }
-        let rows = members(&set).map(|class| self.released.sizes[class]).sum();
+        let size = members(&set).map(|class| self.released.sizes[class]).sum();
         let own = target.class.map(|class| {
             let class = class as usize;
             set[class / 64] & (1 << (class % 64)) != 0
@@ -170,14 +177,8 @@ impl<'a> Linker<'a> {
                 let guess = most_frequent(found.collect());
                 [guess == Some(value), self.majority == Some(value)]
             });
-        Outcome { rows, own, guess }
+        Outcome { size, own, guess }
     }
-}
-
-struct Outcome {
-    rows: u64,
-    own: Option<bool>,
-    guess: Option<[bool; 2]>,
 }
 
 fn members(set: &[u64]) -> impl Iterator<Item = usize> {
@@ -253,8 +254,9 @@ mod tests {
         }
     }
 
-    fn target(age: f64, sex: u32, class: Option<u32>, value: u32) -> Target {
+    fn target(person: u32, age: f64, sex: u32, class: Option<u32>, value: u32) -> Target {
         Target {
+            person,
             known: vec![Known::number(age, 0.0), Known::Code(sex)],
             class,
             value: Some(value),
@@ -275,10 +277,10 @@ mod tests {
             values: Some(&values),
         };
         let targets = [
-            target(22.0, 1, Some(0), 1),
-            target(27.0, 1, Some(1), 2),
-            target(60.0, 2, Some(2), 3),
-            target(50.0, 1, None, 1),
+            target(0, 22.0, 1, Some(0), 1),
+            target(1, 27.0, 1, Some(1), 2),
+            target(2, 60.0, 2, Some(2), 3),
+            target(3, 50.0, 1, None, 1),
         ];
         let linker = Linker::new(released, &targets, 3);
         let all = linker.simulate(&[0, 1]);
@@ -295,6 +297,37 @@ mod tests {
             .collect();
         assert_eq!(sets, [vec![0], vec![1], vec![0, 1]]);
         assert_eq!(linker.by_knowledge(3).len(), 3);
+    }
+
+    #[test]
+    fn a_person_of_many_records_counts_once() {
+        let regions = [
+            vec![interval(20.0, 29.0), Region::Any],
+            vec![interval(30.0, 39.0), Region::Any],
+        ];
+        let values = [vec![(1, 2)], vec![(2, 8)]];
+        let released = Released {
+            regions: &regions,
+            sizes: &[2, 8],
+            values: Some(&values),
+        };
+        let mut targets = vec![
+            target(7, 22.0, 1, Some(0), 1),
+            target(3, 31.0, 1, Some(1), 1),
+        ];
+        // Records of the first person that are in no class, in the large one, and of nobody knows where.
+        targets.push(target(7, 90.0, 1, Some(1), 1));
+        targets.extend(vec![target(7, 35.0, 1, Some(1), 2); 2]);
+        targets.push(target(7, 35.0, 1, None, 2));
+        let found = Linker::new(released, &targets, 3).simulate(&[0, 1]);
+        assert_eq!((found.targets, found.members, found.asked), (2, 2, 2));
+        assert_eq!(found.match_sizes, [(2, 1), (8, 1)]);
+        assert!((found.below_k - 0.5).abs() < 1e-12);
+        assert!((found.coverage - 0.875).abs() < 1e-12);
+        let own: f64 = (1.0 / 2.0 + 0.0 + 2.0 / 8.0) / 4.0;
+        assert!((found.success - own.midpoint(1.0 / 8.0)).abs() < 1e-12);
+        let [right, _] = found.inference.unwrap();
+        assert!((right - 2.0 / 5.0).abs() < 1e-12);
     }
 
     #[test]
@@ -323,7 +356,8 @@ mod tests {
             let sizes: Vec<u64> = classes.iter().map(|&(_, _, size)| size).collect();
             let targets: Vec<Target> = people
                 .iter()
-                .map(|&(age, sex)| target(f64::from(age), sex, None, 1))
+                .zip(0..)
+                .map(|(&(age, sex), person)| target(person, f64::from(age), sex, None, 1))
                 .collect();
             let released = Released { regions: &regions, sizes: &sizes, values: None };
             let found = Linker::new(released, &targets, 3).simulate(&[0, 1]);

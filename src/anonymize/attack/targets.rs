@@ -59,14 +59,16 @@ impl Search<'_> {
             .max(1);
         match self.scene.people {
             None => {
-                let rows = self.scene.raw.rows;
-                if (rows as u64) < self.scene.k {
-                    return Err(vec![too_few("the dataset has", self.scene.k)]);
-                }
-                let step = rows.div_ceil(most.clamp(1_000, MOST_ROWS)).max(1);
-                let targets: Vec<Target> = (0..rows)
+                let raw = self.scene.raw;
+                let step = raw.rows.div_ceil(most.clamp(1_000, MOST_ROWS)).max(1);
+                let person = |row: usize| match &raw.subjects {
+                    Some(subjects) => subjects.codes[row],
+                    None => u32::try_from(row).unwrap_or(u32::MAX),
+                };
+                let targets: Vec<Target> = (0..raw.rows)
                     .step_by(step)
                     .map(|row| Target {
+                        person: person(row),
                         known: truth
                             .values
                             .iter()
@@ -79,8 +81,12 @@ impl Search<'_> {
                 let report = PeopleReport {
                     source: PeopleSource::Dataset,
                     records: targets.len() as u64,
+                    persons: persons(&targets),
                     step: step as u64,
                 };
+                if report.persons < self.scene.k {
+                    return Err(vec![too_few("the dataset has", self.scene.k)]);
+                }
                 Ok((targets, report))
             }
             Some(people) => {
@@ -103,7 +109,7 @@ impl Search<'_> {
     ) -> Result<(Vec<Target>, PeopleReport), Vec<Fault>> {
         let values = self.values(&people.table);
         let index = Index::new(self, people, truth, &values);
-        let mut met: FxHashSet<Vec<u32>> = FxHashSet::default();
+        let mut met: FxHashMap<Identity, u32> = FxHashMap::default();
         let rows = 0..people.table.rows;
         let targets: Vec<Target> = rows
             .map(|row| {
@@ -111,11 +117,13 @@ impl Search<'_> {
                     Some(column) => Known::Code(column[row]),
                     None => Known::Nothing,
                 });
-                // Copies of one record would make shares of many people those of one.
-                let is_new = met.insert(index.identity(row));
+                let own = index.row_of(row);
+                let next = u32::try_from(met.len()).unwrap_or(u32::MAX);
                 Target {
+                    // Records of one person would make shares of many people theirs.
+                    person: *met.entry(index.identity(row, own)).or_insert(next),
                     known: known.collect(),
-                    class: if is_new { index.class_of(row) } else { None },
+                    class: own.and_then(|own| truth.class_of(own)),
                     value: None,
                 }
             })
@@ -126,6 +134,7 @@ impl Search<'_> {
         let report = PeopleReport {
             source: PeopleSource::Auxiliary,
             records: targets.len() as u64,
+            persons: met.len() as u64,
             step: 1,
         };
         Ok((targets, report))
@@ -184,6 +193,7 @@ impl Search<'_> {
 struct Index<'a> {
     values: &'a [Option<Vec<u32>>],
     truth: &'a Truth,
+    raw_subjects: Option<&'a Column>,
     /// By row of the people: code of their subject among the raw rows' (absent: in none of them).
     subjects: Option<(Vec<Option<u32>>, &'a Column)>,
     rows_of_subject: FxHashMap<u32, Vec<u32>>,
@@ -200,6 +210,7 @@ impl<'a> Index<'a> {
         let mut index = Self {
             values,
             truth,
+            raw_subjects: search.scene.raw.subjects.as_ref(),
             subjects: None,
             rows_of_subject: FxHashMap::default(),
             first_row: FxHashMap::default(),
@@ -223,24 +234,25 @@ impl<'a> Index<'a> {
         index
     }
 
-    /// What tells a person from others: the subject, or all that is known.
-    fn identity(&self, row: usize) -> Vec<u32> {
-        match &self.subjects {
-            Some((_, column)) => vec![column.codes[row]],
-            None => self
-                .values
-                .iter()
-                .flatten()
-                .map(|column| column[row])
-                .collect(),
+    /// All that is known.
+    fn key(&self, row: usize) -> Vec<u32> {
+        let known = self.values.iter().flatten();
+        known.map(|column| column[row]).collect()
+    }
+
+    /// What tells a person from others: the subject that the file names, else that of the raw row, else all that is known.
+    fn identity(&self, row: usize, own: Option<usize>) -> Identity {
+        match (&self.subjects, self.raw_subjects, own) {
+            (Some((_, column)), _, _) => Identity::Named(column.codes[row]),
+            (None, Some(raw), Some(own)) => Identity::Subject(raw.codes[own]),
+            (None, _, _) => Identity::Known(self.key(row)),
         }
     }
 
-    /// The class of the row that agrees with most of what is known; the first of equals.
-    fn class_of(&self, row: usize) -> Option<u32> {
+    /// The raw row that agrees with most of what is known; the first of equals.
+    fn row_of(&self, row: usize) -> Option<usize> {
         let Some((subjects, _)) = &self.subjects else {
-            let raw = *self.first_row.get(&self.identity(row))?;
-            return self.truth.class_of(raw as usize);
+            return self.first_row.get(&self.key(row)).map(|&raw| raw as usize);
         };
         let agreement = |raw: &&u32| {
             let both = self.truth.values.iter().zip(self.values);
@@ -254,8 +266,24 @@ impl<'a> Index<'a> {
         let own = self.rows_of_subject.get(&subjects[row]?)?;
         // `max_by_key` gives the last of equals.
         let best = own.iter().rev().max_by_key(agreement)?;
-        self.truth.class_of(*best as usize)
+        Some(*best as usize)
     }
+}
+
+/// Who a record is of.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Identity {
+    /// A subject that the file names.
+    Named(u32),
+    /// The subject of a raw row.
+    Subject(u32),
+    /// Nobody but whoever is known by these values.
+    Known(Vec<u32>),
+}
+
+fn persons(targets: &[Target]) -> u64 {
+    let persons: FxHashSet<u32> = targets.iter().map(|target| target.person).collect();
+    persons.len() as u64
 }
 
 fn too_few(what: &str, k: u64) -> Fault {

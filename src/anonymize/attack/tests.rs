@@ -6,7 +6,7 @@ use super::known::{Known, Target};
 use super::reader::Classes;
 use super::report::Counted;
 use super::targets::Search;
-use super::{Scene, assess};
+use super::{People, Scene, assess};
 use crate::anonymize::release::{Recipe, Rendered, render};
 use crate::anonymize::subtree::Recoded;
 use crate::anonymize::table::{Column, MISSING, Schema, Table};
@@ -14,6 +14,7 @@ use crate::declaration::{
     AttackDemand, DatasetDeclaration, PrivacyModel, Representation, RowOrder, SuppressedRows,
     UndeclaredDemand,
 };
+use crate::fault::FaultCode;
 
 fn schema(attributes: &Value) -> Schema {
     let body = json!({"name": "d", "attributes": attributes});
@@ -103,6 +104,7 @@ fn values_are_those_of_the_rows_that_were_taken() {
         labels: &[],
     };
     let one = Target {
+        person: 0,
         known: vec![Known::Nothing],
         class: None,
         value: None,
@@ -258,4 +260,65 @@ fn where_several_classes_fit_people_are_bounded_and_not_counted_as_rows() {
     // Four of the six may be of somebody who is gone.
     assert_eq!(told(None, 1, Some(4)), (Counted::SubjectsAtLeast, 1.0));
     assert_eq!(told(None, 3, None), (Counted::SubjectsAtLeast, third));
+}
+
+#[test]
+fn one_person_of_many_rows_is_nobody_to_tell_figures_of() {
+    let (schema, raw, class_of) = visits();
+    let sets = Recoded::Classes {
+        class_of: &class_of,
+        representation: Representation::Sets,
+    };
+    let (_, released) = released_of(&schema, &raw, sets);
+    // All but the first two persons, of four rows each, are gone.
+    let mut left = raw.clone();
+    left.rows = 8;
+    let columns = left.columns.iter_mut().flatten();
+    for column in columns.chain(left.subjects.as_mut()) {
+        column.codes.truncate(8);
+    }
+    let after = Scene {
+        representation: Some(Representation::Sets),
+        erased_rows: Some(40),
+        ..scene(&schema, &released, &left, 3)
+    };
+    let refused = assess(&after, &AttackDemand::default()).unwrap_err();
+    assert_eq!(refused[0].code, FaultCode::TooFewRecords);
+    // The same people in a file that does not name them.
+    let mut known = left.clone();
+    known.subjects = None;
+    let mut people = People {
+        table: known,
+        subjects: None,
+    };
+    let nobody = Scene {
+        representation: Some(Representation::Sets),
+        ..scene(&schema, &released, &raw, 3)
+    };
+    let whole = Scene {
+        people: Some(&people),
+        ..nobody
+    };
+    let refused = assess(&whole, &AttackDemand::default()).unwrap_err();
+    assert_eq!(refused[0].code, FaultCode::TooFewRecords);
+    // With two more who are in no row there are four, but still two of whom anything could be told.
+    for (day, dx) in [("1990-01-01", "d0"), ("1990-01-02", "d1")] {
+        people.table.rows += 1;
+        for (column, cell) in people.table.columns[1..]
+            .iter_mut()
+            .flatten()
+            .zip([day, dx])
+        {
+            let code = column.dictionary.insert(cell);
+            column.codes.push(code);
+        }
+    }
+    let whole = Scene {
+        people: Some(&people),
+        ..nobody
+    };
+    let report = assess(&whole, &AttackDemand::default()).unwrap();
+    assert_eq!((report.people.records, report.people.persons), (10, 4));
+    let found = report.simulation.unwrap();
+    assert_eq!((found.success, found.coverage), (None, None));
 }

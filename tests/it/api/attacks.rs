@@ -81,7 +81,7 @@ async fn a_release_is_attacked_by_size_values_and_knowledge(pool: PgPool) {
         near(&found["skewness"]["diagnosis"]["0.9"], 0.3);
         assert_eq!(
             found["people"],
-            json!({"source": "dataset", "records": 12, "step": 1})
+            json!({"source": "dataset", "records": 12, "persons": 12, "step": 1})
         );
         near(&found["simulation"]["coverage"], 1.0);
         // (4/4 + 3/3 + 3/3) / 10 = 0.3, in steps of 3 people of 10.
@@ -134,7 +134,7 @@ async fn a_file_of_known_people_is_linked_by_subject_or_by_values(pool: PgPool) 
     let found = api.upload(&path, "text/csv", file.to_owned()).await.ok(200);
     assert_eq!(
         found["people"],
-        json!({"source": "auxiliary", "records": 6, "step": 1})
+        json!({"source": "auxiliary", "records": 6, "persons": 6, "step": 1})
     );
     near(&found["simulation"]["coverage"], 1.0);
     // (1/4 + 1/3 + 1/3) / 3 is told as one step of 3 of 3: nobody can tell one of them from it.
