@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -58,6 +59,8 @@ pub struct Settings {
     pub test_share: f64,
     /// Seed of splits and models.
     pub seed: u64,
+    /// Fewest people (groups, else rows) that a test set holds.
+    pub least_people: u64,
 }
 
 /// Mean and standard deviation over splits.
@@ -90,7 +93,7 @@ pub struct Figures {
 }
 
 /// By arm, then by kind of model: figures; last, those of predicting the classes' shares for every row. `None` if told to
-/// stop, or if a split holds no row on one side.
+/// stop, or if a split holds no row to train on or fewer people to test on than wanted.
 ///
 /// `arms` gives the arms of a split, which may be learnt from its training rows; their order is the same in every split.
 /// Runs on the ambient rayon pool; the same answer on any number of threads.
@@ -115,6 +118,9 @@ pub fn evaluate<'a>(
             settings.test_share,
             (settings.seed, u64::from(number)),
         );
+        if people(groups, &parts.test) < settings.least_people {
+            return None;
+        }
         let own = arms(&parts);
         let seed = settings
             .seed
@@ -151,6 +157,13 @@ pub fn evaluate<'a>(
     };
     let constant: Vec<Scores> = found.iter().map(|&(_, constant)| constant).collect();
     Some(((0..arms).map(of_arm).collect(), Figures::of(&constant)))
+}
+
+/// Different people of rows.
+fn people(groups: Option<&[u32]>, rows: &[u32]) -> u64 {
+    let person = |&row: &u32| groups.map_or(row, |groups| groups[row as usize]);
+    let persons: FxHashSet<u32> = rows.iter().map(person).collect();
+    persons.len() as u64
 }
 
 fn classes_of(target: &Target, rows: &[u32]) -> Vec<usize> {
@@ -276,6 +289,7 @@ mod tests {
             splits: 3,
             test_share: 0.3,
             seed: 4,
+            least_people: 5,
         };
         let arms = |_: &Split| vec![Arm::same(&telling, None), Arm::same(&empty, None)];
         let run = || evaluate(&target, None, &settings, arms, &Unobserved).unwrap();
@@ -288,6 +302,32 @@ mod tests {
         }
         assert!((constant.auc.unwrap().mean - 0.5).abs() < 1e-9);
         assert_eq!(run(), (found, constant));
+    }
+
+    #[test]
+    fn a_test_set_of_few_people_is_not_told() {
+        let class: Vec<u32> = (0..160).map(|row| row % 2).collect();
+        let target = Target {
+            class_of: class.iter().map(|&class| Some(class)).collect(),
+            classes: 2,
+            positive: Some(1),
+        };
+        let features = [feature(class.iter().map(|class| class + 1).collect(), 3)];
+        let settings = Settings {
+            kinds: vec![Kind::LogisticRegression],
+            splits: 2,
+            test_share: 0.3,
+            seed: 1,
+            least_people: 5,
+        };
+        let arms = |_: &Split| vec![Arm::same(&features, None)];
+        let told = |people: u32| {
+            let groups: Vec<u32> = (0..160).map(|row| row % people).collect();
+            evaluate(&target, Some(&groups), &settings, arms, &Unobserved).is_some()
+        };
+        // Three tenths of 16 people are five, of 14 four.
+        assert_eq!([160, 16, 14, 2].map(told), [true, true, false, false]);
+        assert!(evaluate(&target, None, &settings, arms, &Unobserved).is_some());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! is the sensitive one, utility and disclosure are one quantity with two signs: what a model learns of a person by
 //! their class, an attacker learns as well.
 
+pub mod classes;
 pub mod columns;
 pub mod encode;
 pub mod evaluate;

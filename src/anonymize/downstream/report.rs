@@ -5,22 +5,21 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::classes::{CLASS_PEOPLE, classes_of, people, reason};
 use super::columns::{raw, recoded};
 use super::encode::Feature;
-use super::evaluate::{Arm, Figures, Settings, Target, evaluate};
+use super::evaluate::{Arm, Figures, Settings, evaluate};
 use super::models::Kind;
 use super::split::Split;
 use crate::anonymize::release::{Recipe, render};
 use crate::anonymize::report::Reason;
 use crate::anonymize::subtree::Recoded;
-use crate::anonymize::table::{Column, MISSING, Schema, Table};
+use crate::anonymize::table::{Schema, Table};
 use crate::anonymize::{Error, Observer};
-use crate::declaration::{FeatureSet, ModelKind, Role, UtilityDemand};
+use crate::declaration::{FeatureSet, ModelKind, PrivacyModel, Role, UtilityDemand};
 
-/// Fewest rows of a class of the target; rarer values are joined to one class.
-pub const CLASS_ROWS: usize = 50;
-/// Most classes of the target; the values of all but the most frequent ones are joined.
-pub const MOST_CLASSES: usize = 20;
+/// Fewest people of a test set, where the models of the solution name no greater k.
+const TEST_PEOPLE: u64 = 5;
 
 /// What models trained on a solution's rows can do. Figures over whole test sets: no cell value, no prediction of a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -35,7 +34,7 @@ pub struct UtilityReport {
     pub rows: u64,
     /// Of them, those that the solution releases.
     pub released_rows: u64,
-    /// Classes of the target: its values, those of fewer than 50 rows (and all but the 20 most frequent) joined.
+    /// Classes of the target: its values, those of fewer than 50 people (and all but the 20 most frequent) joined.
     pub classes: u64,
     /// Whether a positive class is reckoned with: the one asked for, or the rarer of two.
     pub has_positive: bool,
@@ -86,15 +85,6 @@ pub enum Evaluated {
     Stopped,
 }
 
-/// The target and its classes.
-#[derive(Debug, Clone)]
-pub struct Classes {
-    /// For the models.
-    pub target: Target,
-    /// Rows with a known value.
-    pub rows: u64,
-}
-
 /// Trains and tests. Rows of one subject fall on one side of every split.
 ///
 /// The policy itself was chosen on all rows; where its search reads no target, that tells it nothing of the held-out ones' targets.
@@ -119,19 +109,18 @@ pub fn downstream(
             "the target is not there any more",
         ));
     };
-    let classes = match classes_of(column, demand.positive.as_deref()) {
+    let groups = table.subjects.as_ref().map(|column| &column.codes[..]);
+    let classes = match classes_of(column, groups, demand.positive.as_deref()) {
         Ok(classes) => classes,
         Err(reason) => return Ok(Evaluated::Impossible(reason)),
     };
     let released: Vec<bool> = rendered.suppressed.iter().map(|is| !is).collect();
-    let known = classes.target.class_of.iter().zip(&released);
-    let released_rows = known
-        .filter(|(class, released)| class.is_some() && **released)
-        .count();
-    if released_rows < CLASS_ROWS {
+    let is_known = |row: &usize| released[*row] && classes.target.class_of[*row].is_some();
+    let known: Vec<usize> = (0..released.len()).filter(is_known).collect();
+    if people(groups, known.iter().copied()) < CLASS_PEOPLE {
         return Ok(impossible(
             "too_few_rows",
-            "fewer than 50 released rows have a known target: nothing can be trained",
+            "the released rows with a known target are of fewer than 50 people: nothing can be trained",
         ));
     }
     let positions = (0..attributes.len()).filter(|&position| {
@@ -157,7 +146,10 @@ pub fn downstream(
     // A policy says what becomes of any row; classes were made of these rows, so the held-out ones are seen raw.
     let is_policy = !matches!(recipe.recoding, Recoded::Classes { .. });
     let test = if is_policy { &anonymized } else { &raw };
+    let sizes = recipe.privacy.iter().filter_map(PrivacyModel::named_size);
+    let least_people = sizes.max().unwrap_or(0).max(TEST_PEOPLE);
     let settings = Settings {
+        least_people,
         kinds: demand.models.iter().map(|&model| model.into()).collect(),
         splits: demand.splits,
         test_share: demand.test_share,
@@ -177,16 +169,15 @@ pub fn downstream(
         }
         arms
     };
-    let groups = table.subjects.as_ref().map(|column| &column.codes[..]);
     let found = evaluate(&classes.target, groups, &settings, arms, observer);
     let Some((found, constant)) = found else {
         if observer.must_stop().is_some() {
             return Ok(Evaluated::Stopped);
         }
-        return Ok(impossible(
-            "too_few_rows",
-            "a split leaves no row to train on or none to test on",
-        ));
+        let detail = format!(
+            "a split leaves no row to train on, or fewer than {least_people} people to test on: figures would be theirs"
+        );
+        return Ok(impossible("too_few_rows", &detail));
     };
     let names = quasi.iter().chain(&others);
     Ok(Evaluated::Report(UtilityReport {
@@ -196,7 +187,7 @@ pub fn downstream(
             .map(|&position| attributes[position].declaration.name.clone())
             .collect(),
         rows: classes.rows,
-        released_rows: released_rows as u64,
+        released_rows: known.len() as u64,
         classes: classes.target.classes as u64,
         has_positive: classes.target.positive.is_some(),
         splits: demand.splits,
@@ -239,147 +230,11 @@ fn impossible(code: &str, detail: &str) -> Evaluated {
     Evaluated::Impossible(reason(code, detail))
 }
 
-fn reason(code: &str, detail: &str) -> Reason {
-    Reason {
-        code: code.to_owned(),
-        detail: detail.to_owned(),
-    }
-}
-
-/// The classes of a target: its values, rare ones joined; a joined class of too few rows is left out. The positive class is
-/// the one that bears one of the texts, or without texts the rarer one of two.
-///
-/// # Errors
-/// Fewer than two classes; the positive value does not occur often enough.
-pub fn classes_of(column: &Column, positive: Option<&[String]>) -> Result<Classes, Reason> {
-    let mut counts = vec![0_usize; column.dictionary.len() + 1];
-    for &code in &column.codes {
-        counts[code as usize] += 1;
-    }
-    let mut values: Vec<u32> = (1_u32..)
-        .zip(&counts[1..])
-        .filter(|&(_, &count)| count > 0)
-        .map(|(code, _)| code)
-        .collect();
-    let value = |code: u32| column.dictionary.value(code);
-    values.sort_unstable_by(|&left, &right| {
-        let count = |code: u32| counts[code as usize];
-        count(right)
-            .cmp(&count(left))
-            .then(value(left).cmp(&value(right)))
-    });
-    let is_frequent = |code: u32| counts[code as usize] >= CLASS_ROWS;
-    let mut own: Vec<u32> = values
-        .iter()
-        .copied()
-        .filter(|&code| is_frequent(code))
-        .collect();
-    own.truncate(MOST_CLASSES);
-    let joined: usize = values
-        .iter()
-        .filter(|code| !own.contains(code))
-        .map(|&code| counts[code as usize])
-        .sum();
-    let has_joined = joined >= CLASS_ROWS;
-    let classes = own.len() + usize::from(has_joined);
-    if classes < 2 {
-        return Err(reason(
-            "target_has_one_class",
-            "the target has fewer than two classes of at least 50 rows",
-        ));
-    }
-    let mut class_of = vec![None; counts.len()];
-    for &code in &values {
-        let place = own.iter().position(|&own| own == code);
-        let place = place.or(has_joined.then_some(own.len()));
-        class_of[code as usize] = place.and_then(|place| u32::try_from(place).ok());
-    }
-    class_of[MISSING as usize] = None;
-    let positive = match positive {
-        Some(texts) => {
-            let named = texts.iter().find_map(|text| column.dictionary.code(text));
-            let place = named.and_then(|code| own.iter().position(|&own| own == code));
-            Some(place.ok_or_else(|| {
-                reason(
-                    "positive_too_rare",
-                    "fewer than 50 rows bear the positive value of the target",
-                )
-            })?)
-        }
-        // The most frequent come first.
-        None => (classes == 2).then_some(1),
-    };
-    let class_of: Vec<Option<u32>> = column
-        .codes
-        .iter()
-        .map(|&code| class_of[code as usize])
-        .collect();
-    Ok(Classes {
-        rows: class_of.iter().flatten().count() as u64,
-        target: Target {
-            class_of,
-            classes,
-            positive,
-        },
-    })
-}
-
 impl From<ModelKind> for Kind {
     fn from(kind: ModelKind) -> Self {
         match kind {
             ModelKind::LogisticRegression => Self::LogisticRegression,
             ModelKind::RandomForest => Self::RandomForest,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn column(values: &[(&str, usize)]) -> Column {
-        let mut column = Column::default();
-        for (value, count) in values {
-            let code = if value.is_empty() {
-                MISSING
-            } else {
-                column.dictionary.insert(value)
-            };
-            column.codes.extend(vec![code; *count]);
-        }
-        column
-    }
-
-    #[test]
-    fn rare_values_are_one_class_or_none() {
-        let found = classes_of(
-            &column(&[("a", 60), ("", 9), ("b", 200), ("c", 30), ("d", 20)]),
-            None,
-        )
-        .unwrap();
-        assert_eq!(
-            (found.target.classes, found.rows, found.target.positive),
-            (3, 310, None)
-        );
-        assert_eq!(found.target.class_of[0], Some(1));
-        assert_eq!(found.target.class_of[60], None);
-        assert_eq!(found.target.class_of[69], Some(0));
-        assert_eq!(found.target.class_of[300], found.target.class_of[269]);
-        let found = classes_of(&column(&[("a", 60), ("b", 200), ("c", 30)]), None).unwrap();
-        assert_eq!(
-            (found.target.classes, found.rows, found.target.positive),
-            (2, 260, Some(1))
-        );
-    }
-
-    #[test]
-    fn a_target_without_a_choice_or_a_positive_value_is_told() {
-        let one = classes_of(&column(&[("a", 60), ("b", 3)]), None).unwrap_err();
-        assert_eq!(one.code, "target_has_one_class");
-        let two = column(&[("a", 60), ("b", 60), ("c", 3)]);
-        let rare = classes_of(&two, Some(&["c".to_owned()])).unwrap_err();
-        assert_eq!(rare.code, "positive_too_rare");
-        let named = classes_of(&two, Some(&["b".to_owned()])).unwrap();
-        assert_eq!(named.target.positive, Some(1));
     }
 }

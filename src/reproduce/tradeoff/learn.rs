@@ -6,10 +6,10 @@ use super::super::Error;
 use super::data::{Source, subset};
 use super::methods::{Fitted, Method, fit, rendered};
 use crate::anonymize::Unobserved;
+use crate::anonymize::downstream::classes::classes_of;
 use crate::anonymize::downstream::columns::{raw, recoded};
 use crate::anonymize::downstream::encode::Feature;
 use crate::anonymize::downstream::evaluate::{Arm, Figures, Settings, evaluate};
-use crate::anonymize::downstream::report::classes_of;
 use crate::anonymize::downstream::split::{Split, split};
 use crate::anonymize::table::{MISSING, Table};
 
@@ -35,7 +35,7 @@ pub(super) fn learn(
 ) -> Result<(Vec<Vec<Figures>>, Figures), Error> {
     let column = source.table.columns[source.target].as_ref();
     let column = column.ok_or_else(|| Error::Data("the target is not there".to_owned()))?;
-    let classes = classes_of(column, None).map_err(|reason| Error::Data(reason.detail))?;
+    let classes = classes_of(column, None, None).map_err(|reason| Error::Data(reason.detail))?;
     let takes = |row: usize| classes.target.class_of[row].is_some();
     let parts = (0..settings.splits).map(|number| {
         let key = (settings.seed, u64::from(number));

@@ -125,6 +125,7 @@ pub fn compare(source: &Source, k: u64, splits: u32) -> Result<Comparison, Error
         splits,
         test_share: 0.3,
         seed: 0,
+        least_people: 1,
     };
     let (learnt, majority) = learn::learn(source, k, &settings)?;
     let lines: Result<Vec<MethodLine>, Error> = Method::ALL
