@@ -61,9 +61,9 @@ pub(super) fn kind_of(fields: &mut Map<String, Value>) -> Result<Kind, Box<Fault
 #[serde(untagged)]
 pub(super) enum NewJobBody {
     /// Searches policies.
-    Search(NewSearchJob),
+    Search(Box<NewSearchJob>),
     /// Compares methods.
-    Compare(NewComparison),
+    Compare(Box<NewComparison>),
 }
 
 /// Body of `POST /v1/jobs` with `kind`: `compare`: methods side by side on the same demands and budget.
