@@ -34,8 +34,9 @@ pub(super) struct Labels {
 impl Labels {
     /// Reads the labels of a released column over the values of other columns of the attribute, the raw one first.
     ///
-    /// `representation` is that of classes, absent where values are recoded by a policy. A value without a place in the hierarchy is compatible with `*` alone. Cost: one path per distinct value, and the
-    /// sum of the values under each label.
+    /// `representation` is that of classes, absent where values are recoded by a policy. A value without a place in the
+    /// hierarchy is compatible with `*` alone. Cost: one path per distinct value, and the sum of the values under each
+    /// label.
     pub(super) fn read(
         released: &Column,
         known: &[&Column],
@@ -52,6 +53,8 @@ impl Labels {
             ValueType::Integer | ValueType::Decimal
         );
         let mut numbers = None;
+        // A hierarchy may list numbers as they were written.
+        let written = texts.clone();
         if is_number {
             let parsed: Option<Vec<Decimal>> = texts.iter().map(|text| text.parse().ok()).collect();
             if let Some(mut parsed) = parsed {
@@ -80,7 +83,16 @@ impl Labels {
             Some(Representation::Sets) if !is_below_hierarchy() => {
                 stated::regions(&released.dictionary, &values, declaration)
             }
-            _ => Some(regions(released, &values, attribute.hierarchy.as_deref())),
+            _ => {
+                let canonical = values.iter().zip(1..);
+                let written = written.iter().map(String::as_str);
+                let known = canonical.chain(written.filter_map(|text| {
+                    let number = text.parse::<Decimal>().ok()?.normalize();
+                    let code = values.code(&number.to_string())?;
+                    numbers.is_some().then_some((text, code))
+                }));
+                Some(regions(released, known, attribute.hierarchy.as_deref()))
+            }
         };
         Self {
             values,
@@ -138,11 +150,16 @@ impl Labels {
     }
 }
 
-fn regions(released: &Column, values: &Dictionary, hierarchy: Option<&Hierarchy>) -> Vec<Region> {
+/// By label code: the codes below it, of texts with their codes.
+fn regions<'a>(
+    released: &Column,
+    known: impl Iterator<Item = (&'a str, u32)>,
+    hierarchy: Option<&Hierarchy>,
+) -> Vec<Region> {
     let labels = released.dictionary.len();
     let mut codes: Vec<Vec<u32>> = vec![Vec::new(); labels + 1];
     codes[MISSING as usize].push(MISSING);
-    for (value, code) in values.iter().zip(1_u32..) {
+    for (value, code) in known {
         let path = hierarchy.and_then(|hierarchy| hierarchy.path(Some(value)).ok());
         let path = path.unwrap_or_else(|| vec![Some(value.to_owned())]);
         let mut found: Vec<u32> = path
@@ -155,6 +172,10 @@ fn regions(released: &Column, values: &Dictionary, hierarchy: Option<&Hierarchy>
         for label in found {
             codes[label as usize].push(code);
         }
+    }
+    for codes in &mut codes {
+        codes.sort_unstable();
+        codes.dedup();
     }
     let top = released.dictionary.code(TOP);
     let places = (0_u32..).zip(codes);
@@ -291,6 +312,20 @@ mod tests {
             {"label": "north", "children": [{"label": "Kiel"}, {"label": "Bonn"}]}, {"label": "Ulm"}]}});
         let towns = held(&towns, &["north", "Ulm"], &["Bonn", "Kiel", "Ulm"]);
         assert_eq!(towns, [vec!["Bonn", "Kiel"], vec!["Ulm"]]);
+    }
+
+    #[test]
+    fn a_hierarchy_lists_numbers_as_they_were_written() {
+        let doses = attribute(
+            &json!({"name": "dose", "role": "quasi_identifying", "type": "decimal",
+            "hierarchy": {"kind": "table", "text": "1.50;low;*\n2.50;low;*\n9;high;*"}}),
+        );
+        let (released, raw) = (column(&["low", "9"]), column(&["1.50", "2.50", "9"]));
+        let labels = Labels::read(&released, &[&raw], &doses, None);
+        let codes = labels.codes_of(&raw);
+        let low = values(&labels, 1);
+        assert!(low.contains(&codes[1]) && low.contains(&codes[2]) && !low.contains(&codes[3]));
+        assert_eq!(values(&labels, 2), [codes[3]]);
     }
 
     #[test]
