@@ -44,7 +44,9 @@ pub(super) struct NewSearchJob {
 #[derive(Debug, ToSchema)]
 #[expect(dead_code, reason = "read by the document's derive only")]
 pub(super) struct SearchDemands {
-    /// At least one model; every one must hold in every released class.
+    /// At least one model; every one must hold in every released class. Absent only where a preset or a perturbation of
+    /// kind `safepub` brings its own.
+    #[schema(required = false)]
     privacy: Vec<PrivacyModel>,
     /// Largest share of all input rows that may be suppressed, inclusive: a fraction, no percentage.
     #[schema(minimum = 0, maximum = 1)]

@@ -5,6 +5,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
+use kindred::anonymize::perturbation::Stream;
 use kindred::vault::{Error, Grant, Place, Purpose, ReaderPrivateKey, TokenScope, Vault};
 use secrecy::SecretString;
 use uuid::Uuid;
@@ -344,4 +345,37 @@ fn tokens_of_identifiers_depend_on_dataset_recipient_column_and_release() {
     ];
     let distinct: std::collections::BTreeSet<&String> = others.iter().collect();
     assert_eq!(distinct.len(), others.len());
+}
+
+/// Noise that could be drawn again could be taken off: its keys differ by dataset, job and stream, and say nothing.
+#[test]
+fn noise_has_a_key_of_its_own_per_job_and_stream() {
+    let own = vault("1");
+    let (dataset_id, job_id) = (Uuid::from_u128(1), Uuid::from_u128(2));
+    let wrapped = own.new_data_key(dataset_id, Purpose::Token).unwrap();
+    let unwrapped = || {
+        own.unwrap_data_key(dataset_id, Purpose::Token, &wrapped)
+            .unwrap()
+    };
+    let streams = |dataset_id, job_id| {
+        let key = unwrapped().noise_key(dataset_id, job_id);
+        assert_eq!(format!("{key:?}"), "NoiseKey { .. }");
+        [
+            Stream::Cells("age"),
+            Stream::Cells("rows"),
+            Stream::Cells(""),
+            Stream::Rows,
+        ]
+        .map(|stream| key.stream(stream))
+    };
+    let first = streams(dataset_id, job_id);
+    assert_eq!(first, streams(dataset_id, job_id));
+    let others = [
+        streams(dataset_id, Uuid::from_u128(3)),
+        streams(Uuid::from_u128(3), job_id),
+    ];
+    let mut all: Vec<[u8; 32]> = others.into_iter().chain([first]).flatten().collect();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 12);
 }

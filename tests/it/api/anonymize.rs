@@ -139,3 +139,33 @@ async fn uc_10_one_call_gives_the_same_release_as_three(pool: PgPool) {
         (&json!(4), &json!(2))
     );
 }
+
+#[sqlx::test]
+async fn a_budget_that_does_not_suffice_leaves_no_dataset(pool: PgPool) {
+    let api = Api::new(pool);
+    let mut task = task();
+    task["attributes"][0]["order"] = json!(["1", "2"]);
+    task["perturbation"] = json!({"kind": "local", "attributes": {"age": {"epsilon": 1}}});
+    task["privacy_budget"] = json!({"epsilon": 0.5});
+    let parts = |task: &Value| {
+        [
+            part("task", "application/json", &task.to_string()),
+            part("data", "text/csv", "age\n1\n1\n2\n2\n"),
+        ]
+    };
+    let reply = send(&api, &parts(&task), None).await;
+    reply.problem(422, "privacy_budget_exceeded");
+    for _ in 0..50 {
+        let datasets = api.get("/v1/datasets").await.ok(200);
+        if datasets["items"] == json!([]) {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    assert_eq!(api.get("/v1/datasets").await.ok(200)["items"], json!([]));
+    task["privacy_budget"] = json!({"epsilon": 1});
+    send(&api, &parts(&task), None).await.ok(202);
+    let datasets = api.get("/v1/datasets").await.ok(200);
+    let left = &datasets["items"][0]["privacy_budget"]["remaining"];
+    assert_eq!(left["epsilon"], 0.0);
+}

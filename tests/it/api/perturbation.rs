@@ -286,3 +286,35 @@ async fn nothing_else_claims_differential_privacy(pool: PgPool) {
         }
     }
 }
+
+/// Searches, verifier and releases of every kind see the same perturbed rows.
+#[sqlx::test]
+async fn every_recoding_takes_perturbed_rows(pool: PgPool) {
+    let api = Api::new(pool).work();
+    let dataset = api.loaded(&columns(), &rows()).await;
+    for (recoding, method) in [
+        ("full_domain", "exact"),
+        ("subtree", "tds"),
+        ("local", "mondrian"),
+        ("microaggregation", "mdav"),
+    ] {
+        let mut demands = demands(&local(1.0));
+        demands["recoding"] = json!(recoding);
+        demands["search"] = json!({"method": method});
+        demands["privacy"] = json!([{"model": "k_anonymity", "k": 5},
+            {"model": "distinct_l_diversity", "attribute": "drug", "l": 2}]);
+        let job = api.job(&dataset, &demands).await;
+        assert_eq!(job["outcome"], "front", "{job}");
+        let (record, _) = released(&api, &job).await;
+        assert_eq!(record["differential_privacy"]["epsilon"], 1.5, "{recoding}");
+        assert_eq!(record["truthful"], false);
+    }
+    let series = json!({"name": "s", "privacy": [{"model": "k_anonymity", "k": 5}], "perturbation": local(1.0)});
+    let reply = api
+        .post("/v1/series", &with_dataset(&dataset, &series))
+        .await;
+    assert_eq!(
+        faults(&reply.problem(422, "unknown_field"))[0].1,
+        "/perturbation"
+    );
+}
