@@ -314,7 +314,8 @@ proptest! {
     #[test]
     fn the_genetic_front_is_that_of_all_cuts(case in case()) {
         let mut demand = case.demand("genetic_cuts");
-        demand["search"]["generations"] = json!(20);
+        // With 20 a case was seen that misses a point.
+        demand["search"]["generations"] = json!(80);
         demand["search"]["seed"] = json!(case.rows.len());
         with_run(&case.attributes(), &case.rows(), &demand, |run| {
             let all = all_cuts(&run.forest.trees);
