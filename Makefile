@@ -18,4 +18,4 @@ lint: ## Format and lints only.
 
 bench: ## Benchmarks of the engine, ingest and rendering; names the whole-service scripts.
 	@. scripts/setup.sh && need_rust && cargo bench --locked --profile fast --bench engine --bench ingest --bench render --bench peer
-	@echo "whole service: python3 benches/service_golden.py | benches/service_upload.py | benches/service_polls.py | benches/service_crash.py | benches/service_series.py | benches/service_compare.py"
+	@echo "whole service: python3 benches/service_golden.py | benches/service_upload.py | benches/service_polls.py | benches/service_crash.py | benches/service_series.py | benches/service_coded.py | benches/service_compare.py"

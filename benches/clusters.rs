@@ -7,7 +7,7 @@
 //! three years and limits by up to 20,000. One run per case, all threads.
 //!
 //! `... --data <folder> optimizers` puts the three optimizers of `mo_obam` side by side at equal evaluations, ten seeds each, on
-//! the first 3,000 rows without l-diversity: medians (least, most) of the front's hypervolume and of loss less lambda times entropy.
+//! the first 3,000 rows, 100 classes at most, without l-diversity: medians (least, most) of the front's hypervolume and of loss less lambda times entropy.
 
 use std::process::Command;
 use std::time::Instant;
@@ -99,7 +99,7 @@ fn optimizers(data: &Data) {
             let mut figures = [const { Vec::new() }; 4];
             for seed in 0..10 {
                 let body = json!({ "recoding": "microaggregation", "privacy": [{ "model": "k_anonymity", "k": 5 }],
-                    "search": { "method": "mo_obam", "optimizer": optimizer, "seed": seed,
+                    "search": { "method": "mo_obam", "optimizer": optimizer, "clusters": 100, "seed": seed,
                         "max_evaluations": evaluations } });
                 let Outcome::Front(front) = data.search(&body) else {
                     return print("no front");
