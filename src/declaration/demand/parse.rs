@@ -108,7 +108,7 @@ fn demand_of(body: &Value, dataset: &DatasetDeclaration, faults: &mut Faults) ->
         None => preset.map(|_| Vec::new()),
         Some(_) => None,
     });
-    let perturbation = perturbation::perturbation(&object, faults);
+    let perturbation = perturbation::perturbation(&object, dataset, faults);
     let mut privacy = privacy.or_else(|| match (object.optional("privacy"), &perturbation) {
         (None, Some(perturbation)) => perturbation::usual_privacy(perturbation, dataset),
         _ => None,

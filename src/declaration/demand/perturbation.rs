@@ -99,7 +99,11 @@ impl Perturbation {
 }
 
 /// Reads the field; `None` if it is absent or faulty.
-pub(super) fn perturbation(object: &Object<'_>, faults: &mut Faults) -> Option<Perturbation> {
+pub(super) fn perturbation(
+    object: &Object<'_>,
+    dataset: &DatasetDeclaration,
+    faults: &mut Faults,
+) -> Option<Perturbation> {
     let object = object.optional("perturbation")?.object(faults)?;
     let kind = object
         .required("kind", faults)
@@ -117,8 +121,16 @@ pub(super) fn perturbation(object: &Object<'_>, faults: &mut Faults) -> Option<P
                 faults.push(attributes.fault(FaultCode::OutOfRange, detail));
                 return None;
             }
-            let attributes = read.into_iter().collect::<Option<_>>()?;
-            Some(Perturbation::Local { attributes })
+            if read.iter().all(Option::is_some) {
+                let attributes = read.into_iter().flatten().collect();
+                return Some(Perturbation::Local { attributes });
+            }
+            // What could be read is judged all the same: a caller wants every fault at once.
+            let attributes = read.into_iter().flatten().collect();
+            let readable = Perturbation::Local { attributes };
+            let schema = Schema::compile(dataset).ok()?;
+            faults.extend(Plan::compile(&readable, &schema).err()?);
+            None
         }
         Kind::SafePub => {
             object.only(&["kind", "epsilon", "delta"], faults);

@@ -116,6 +116,8 @@ async fn faults_of_a_perturbation_are_told_at_once(pool: PgPool) {
             pair("out_of_range", "/perturbation/attributes/drug/epsilon"),
             pair("unknown_field", "/perturbation/attributes/sex/epsilonn"),
             pair("missing_field", "/perturbation/attributes/sex/epsilon"),
+            // What could be read is judged beside what could not.
+            pair("domain_undeclared", "/perturbation/attributes/ward"),
         ]
     );
     let found = refused(

@@ -309,6 +309,17 @@ async fn every_recoding_takes_perturbed_rows(pool: PgPool) {
         assert_eq!(record["differential_privacy"]["epsilon"], 1.5, "{recoding}");
         assert_eq!(record["truthful"], false);
     }
+    // Attributes that cannot be read and attributes that do not fit are told together.
+    let mut faulty = demands(&local(1.0));
+    faulty["perturbation"]["attributes"] =
+        json!({"drug": {"epsilon": -1}, "ghost": {"epsilon": 1}});
+    let reply = api.post("/v1/jobs", &with_dataset(&dataset, &faulty)).await;
+    let expected = [
+        ("out_of_range", "/perturbation/attributes/drug/epsilon"),
+        ("unknown_attribute", "/perturbation/attributes/ghost"),
+    ];
+    let expected = expected.map(|(code, at)| (code.to_owned(), at.to_owned()));
+    assert_eq!(faults(&reply.problem(422, "validation_failed")), expected);
     let series = json!({"name": "s", "privacy": [{"model": "k_anonymity", "k": 5}], "perturbation": local(1.0)});
     let reply = api
         .post("/v1/series", &with_dataset(&dataset, &series))
