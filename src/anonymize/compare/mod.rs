@@ -1,7 +1,7 @@
 //! Methods side by side: the same rows, demands, budget, metric and check for all of them (algorithms.md A.8 R2, G.3).
 //!
 //! Every method is run as the job that it would be by itself, with every seed. Its solutions are measured again by one
-//! [`yardstick`], its fronts by one [`reference`] front; what one method's areas are above another's by is tested seed
+//! [`yardstick`], its fronts by one [`mod@reference`] front; what one method's areas are above another's by is tested seed
 //! by seed ([`wilcoxon`]). The same demand gives the same report on any number of threads, but for the times.
 
 mod check;
