@@ -118,6 +118,10 @@ async fn releases_are_m_invariant_and_their_counterfeits_are_counted_by_class(po
         sorted(classes(&api, &releases[0]).await[&number].clone()),
         ["copd", "flu"]
     );
+    // Attacks know neither numbered classes nor counterfeits: no figure is better than a reassuring one.
+    let attacks = format!("/v1/releases/{last}/attacks");
+    let refused = api.post(&attacks, &json!({})).await;
+    refused.problem(422, "not_supported");
     let added = api
         .get(&format!("/v1/releases/{last}/data?rows=added"))
         .await;
